@@ -222,6 +222,18 @@ struct ContextPushTests {
         }
     }
 
+    @Test("a campaign's id has at most 255 characters, as natively", arguments: [(255, 200), (256, 400)])
+    func campaign(count: Int, status: Int) async throws {
+        try await Self.open { fixture, call in
+            let name = String(repeating: "朝", count: count)
+            let reply = try await call(Self.schedule, Self.request([("campaign_id", .string(name))]))
+            #expect(reply.status == status, "\(reply.text)")
+            guard status == 200 else { return }
+            let campaign = try await fixture.admin(.get, "…/campaigns/\(PercentCoding.encode(name))")
+            #expect(campaign["messages"] == 1, "\(campaign.text)")
+        }
+    }
+
     @Test("names that FCM reserves are left out of the data with a warning")
     func reserved() async throws {
         try await Self.open { fixture, call in

@@ -20,6 +20,15 @@ struct DevtodevPushTests {
         }
     }
 
+    @Test("has a campaign_tag of at most 255 characters, as natively", arguments: [(255, 200), (256, 400)])
+    func campaign(count: Int, status: Int) async throws {
+        try await DevtodevFixture.open { devtodev in
+            let name = String(repeating: "朝", count: count)
+            let reply = try await devtodev.push(Self.ios, #""campaign_tag":"\#(name)","#)
+            #expect(reply.status == status, "\(reply.text)")
+        }
+    }
+
     @Test("takes user_token from the body, otherwise from the query, whatever the body's media type")
     func userToken() async throws {
         try await DevtodevFixture.open { devtodev in

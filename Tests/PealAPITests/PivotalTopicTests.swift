@@ -63,6 +63,21 @@ struct PivotalTopicTests {
         }
     }
 
+    @Test(
+        "have at most 255 characters, as natively, in lower case too",
+        arguments: [(255, "ä", 201), (256, "ä", 400), (127, "İ", 201), (128, "İ", 400)])
+    func length(count: Int, letter: String, status: Int) async throws {
+        try await Self.open { fixture, call in
+            let name = String(repeating: letter, count: count)
+            let made = try await call(.post, "/v2/topics", #"{"name":"\#(name)"}"#)
+            #expect(made.status == status, "\(made.text)")
+            guard let stored = made["name"]?.stringValue else { return }
+            let path = "…/topics/\(PercentCoding.encode(stored))"
+            #expect(try await fixture.admin(.get, path).status == 200)
+            #expect(try await fixture.admin(.delete, path).status == 204)
+        }
+    }
+
     @Test("are listed by pages, by a part of the name and by whether they expire")
     func list() async throws {
         try await Self.open { _, call in

@@ -110,11 +110,17 @@ import Testing
                 (fixture.page("segments"), ["step": "save", "name": letter, "where": #"{"topic":"news"}"#]),
                 (fixture.page("keys"), ["name": letter, "scopes": "read"]),
                 (fixture.page("compose"), ["step": "save_draft", "save_name": letter, "title": "T"]),
+                (fixture.page("compose"), ["step": "review", "all": "1", "title": "T", "campaign_id": long]),
             ]
             for (path, form) in forms {
                 let reply = try await fixture.post(path, form.merging(["csrf": secret]) { $1 }, cookie: cookie)
                 #expect(reply.status == 400 && reply.text.contains("may have at most 255 characters"), "\(path)")
             }
+            let topics = ["step": "review", "topics": long, "title": "T", "csrf": secret]
+            #expect(try await fixture.post(fixture.page("compose"), topics, cookie: cookie).status == 400)
+            let campaign = ["all": "1", "campaign_id": String(repeating: "ä", count: 255)]
+            let accepted = campaign.merging(["step": "review", "title": "T", "csrf": secret]) { $1 }
+            #expect(try await fixture.post(fixture.page("compose"), accepted, cookie: cookie).status == 200)
         }
     }
 

@@ -53,9 +53,9 @@ struct ComposeForm: Sendable {
     func audience() throws(PealError) -> Audience {
         var audience = Audience()
         audience.includesAll = form.isSet("all")
-        audience.topics = try names("topics", max: Limits.audienceTopicsMax, bytesMax: Limits.topicBytesMax)
-        audience.users = try names("users", max: Limits.audienceUsersMax, bytesMax: Limits.userIDBytesMax)
-        audience.excludedTopics = try names("not_topics", max: Limits.audienceTopicsMax, bytesMax: Limits.topicBytesMax)
+        audience.topics = try names("topics", max: Limits.audienceTopicsMax)
+        audience.users = try names("users", max: Limits.audienceUsersMax)
+        audience.excludedTopics = try names("not_topics", max: Limits.audienceTopicsMax)
         for text in form.list("devices") {
             guard let id = DeviceID(text) else { throw .invalid("devices", "\(text) is not the id of a device") }
             audience.devices.append(id)
@@ -71,18 +71,18 @@ struct ComposeForm: Sendable {
 
     /// The conditions that must all hold: any of the segments, the rows, and the other fields.
     private func condition() throws(PealError) -> Condition? {
-        let segments = try names("segments", max: 64, bytesMax: Limits.nameCharactersMax * 4).map(Condition.segment)
+        let segments = try names("segments", max: 64).map(Condition.segment)
         var parts: [Condition] = segments.count > 1 ? [.or(segments)] : segments
         if let rows = try ComposeRows(form).condition() { parts.append(rows) }
         if let text = form["where"] { parts.append(try ConsoleCondition.read(text, named: "where")) }
         return parts.count > 1 ? .and(parts) : parts.first
     }
 
-    private func names(_ field: String, max: Int, bytesMax: Int) throws(PealError) -> [String] {
+    private func names(_ field: String, max: Int) throws(PealError) -> [String] {
         let names = form.list(field)
         guard names.count <= max else { throw .invalid(field, "\(field) may have at most \(max) entries") }
         for name in names {
-            guard name.utf8.count <= bytesMax,
+            guard name.unicodeScalars.count <= Limits.nameCharactersMax,
                 !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
             else { throw .invalid(field, "\(field) contains a name that is too long or has control characters") }
         }

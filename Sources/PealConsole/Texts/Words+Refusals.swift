@@ -74,7 +74,6 @@ extension Word {
         Word("{} is not supported yet", "{} wird noch nicht unterstützt"),
         Word("{} not found", "{} nicht gefunden"),
         Word("{} may have at most {} characters", "{} darf höchstens {} Zeichen haben"),
-        Word("{} may have at most {} bytes", "{} darf höchstens {} Bytes haben"),
         Word("{} may have at most {} entries", "{} darf höchstens {} Einträge haben"),
         Word("{} must not contain control characters", "{} darf keine Steuerzeichen enthalten"),
         Word(

@@ -9,7 +9,7 @@ enum PivotalDocument {
             name: "Pivotal", text: "The API of Pivotal Push 1.8.", dialect: PivotalDialect(), refusal: refusal,
             pathParameters: [
                 .path("id", .text(1...Int.max), "Its id."),
-                .path("tag", .printable(1...Limits.topicBytesMax), "A tag's name."),
+                .path("tag", .printable(1...Limits.nameCharactersMax), "A tag's name."),
                 .path("platform", .text(1...Int.max), "A platform's UUID or `os` name."),
             ],
             operations: pushes + registrations + topics + tags + geofences + locations + [version, health])

@@ -11,11 +11,11 @@ enum PivotalShapes {
         0...253_402_300_799_999, refusing: "must be milliseconds since 1970"
     ).map { $0 == 0 ? nil : Timestamp(milliseconds: $0) }
 
-    /// The name of a topic as it is stored. Some letters take more bytes in lower case.
-    static let topicName = Shape.text(bytes: Limits.topicBytesMax).checked { name, reading throws(PealError) in
+    /// The name of a topic as it is stored. A few letters become two characters in lower case.
+    static let topicName = Shape.text().checked { name, reading throws(PealError) in
         let lowered = lowered(name)
-        guard lowered.utf8.count <= Limits.topicBytesMax else {
-            throw reading.refusal("must be at most \(Limits.topicBytesMax) bytes long in lower case")
+        guard lowered.unicodeScalars.count <= Limits.nameCharactersMax else {
+            throw reading.refusal("must be at most \(Limits.nameCharactersMax) characters long in lower case")
         }
         return lowered
     }

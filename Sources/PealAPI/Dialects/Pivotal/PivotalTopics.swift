@@ -133,7 +133,7 @@ enum PivotalTopicShapes {
         read: { json, reading throws(PealError) in
             guard json.stringValue != nil else { throw reading.wrongType(json, "an object") }
             return PivotalTopicDraft(name: try PivotalShapes.topicName.read(json, &reading))
-        }, describe: { _ in .printable(1...Limits.topicBytesMax) })
+        }, describe: { _ in .printable(1...Limits.nameCharactersMax) })
 
     /// The numbers of the topics to delete.
     static let numbers = ObjectShape("PivotalTopicNumbers", [Int64]()) {
