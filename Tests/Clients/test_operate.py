@@ -164,6 +164,9 @@ def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
         file.write(b"x")
     assert peal("restore", "--from", backup, "--dry-run", server=server, environment=elsewhere)[0] == 1
     assert not new.exists()
+    missing = {"PEAL_MASTER_KEY_FILE": tmp_path / "none.key"}
+    code, _, error = peal("migrate", "--dry-run", server=server, environment=missing)
+    assert code == 2 and f"the master key {tmp_path / 'none.key'} cannot be read: No such file" in error, error
     other = {"PEAL_MASTER_KEY": base64.b64encode(bytes(32)).decode()}
     code, _, error = peal("migrate", "--dry-run", server=server, environment=other)
     assert code == 2 and "the master key is not the one" in error, error

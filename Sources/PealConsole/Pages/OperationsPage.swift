@@ -29,10 +29,17 @@ enum OperationsPage {
             \(HTML.when(!nodes.rows.isEmpty, "<section><h2>\(texts[.servers])</h2>\(nodes.html)</section>"))
             <section class="card"><h2>\(texts[.sessions])</h2><p>\(texts[.sessionsText])</p>\
             \(visit.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger", confirm: texts[.signOutEverywhereConfirm]))</section>
-            <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p><pre>peal backup --to DIR</pre></section>
+            \(backup(ofEmbedded: visit.services.options.isStoreEmbedded, texts))
             \(HTML.when(!settings.rows.isEmpty, "<section><h2>\(texts[.configuration])</h2>\(settings.html)</section>"))
             """
         return page.answer()
+    }
+
+    static func backup(ofEmbedded isEmbedded: Bool, _ texts: Texts) -> HTML {
+        """
+        <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p>\
+        <pre>\(isEmbedded ? "peal backup --to DIR" : "pg_dump --format=custom --file=FILE DATABASE")</pre></section>
+        """
     }
 
     private static func table(
