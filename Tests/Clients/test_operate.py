@@ -481,8 +481,9 @@ def test_what_is_no_store_of_peal_is_neither_backed_up_nor_copied_openly(serve, 
     assert code == 1 and f"there is no database at {tmp_path / 'none.db'} that this user can read" in error
     code, _, error = copied(f"sqlite:{source}", "mysql:peal")
     assert code and "--to: must be sqlite:PATH or postgres://" in error
-    code, _, error = copied(f"sqlite:{source}", f"sqlite:{copy}")
+    code, out, error = copied(f"sqlite:{source}", f"sqlite:{copy}")
     assert code == 0, error
+    assert out.endswith(f"The copy in {copy} is complete. It needs the master key of the original.\n"), out
     assert [mode(path) for path in tmp_path.glob("copy.db*")] == [0o600] * len(list(tmp_path.glob("copy.db*")))
 
 
