@@ -36,10 +36,10 @@ enum OperationsPage {
     }
 
     static func backup(ofEmbedded isEmbedded: Bool, _ texts: Texts) -> HTML {
-        """
-        <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p>\
-        <pre>\(isEmbedded ? "peal backup --to DIR" : "pg_dump --format=custom --file=FILE DATABASE")</pre></section>
-        """
+        let command = isEmbedded ? "peal backup --to DIR" : "pg_dump --format=custom --file=FILE DATABASE"
+        return """
+            <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p><pre>\(command)</pre></section>
+            """
     }
 
     private static func table(
@@ -61,16 +61,11 @@ enum OperationsPage {
             caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
         table.rows = lines.map { line in
             [
-                "<code>\(breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
+                "<code>\(HTML.breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
                 "\(texts.origin(line.origin))",
             ]
         }
         return table
-    }
-
-    /// Narrow windows break a key after its dots.
-    private static func breakable(_ key: String) -> HTML {
-        HTML.each(key.split(separator: ".").enumerated()) { "\(if: $0 > 0, ".<wbr>")\(String($1))" }
     }
 
     private static func megabytes(_ bytes: Int64, _ texts: Texts) -> String {
