@@ -199,13 +199,17 @@ package struct ConsoleOptions: Sendable {
     package var version: String
     /// The kinds of webhooks that the server sends to.
     package var webhookKinds: [String]
+    /// Whether `peal backup` copies the database; otherwise PostgreSQL's own tools do.
+    package var isStoreEmbedded: Bool
 
     package init(
-        trustedProxies: [IPAddress] = [], version: String = "0", webhookKinds: [String] = []
+        trustedProxies: [IPAddress] = [], version: String = "0", webhookKinds: [String] = [],
+        isStoreEmbedded: Bool = true
     ) {
         self.trustedProxies = trustedProxies
         self.version = version
         self.webhookKinds = webhookKinds
+        self.isStoreEmbedded = isStoreEmbedded
     }
 }
 

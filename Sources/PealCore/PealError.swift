@@ -1,5 +1,5 @@
 /// An error that a caller can act on. Dialects write it in their own envelope and add no codes.
-package struct PealError: Error, Hashable, Sendable {
+package struct PealError: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Code
     /// One sentence for the person who reads the answer.
     package let message: String
@@ -15,6 +15,9 @@ package struct PealError: Error, Hashable, Sendable {
         self.field = field
         self.retryAfterSeconds = retryAfterSeconds
     }
+
+    /// For the log and for commands.
+    package var description: String { "\(message) (\(code.rawValue))" }
 
     /// The same error seen from an enclosing object: `address` under `devices[3]` is `devices[3].address`.
     package func under(_ path: String) -> PealError {

@@ -82,7 +82,7 @@ extension ConsoleServices {
             authenticator: ConsoleAuthenticator(signIn: SignIn(api), hasher: api.hasher), keyRules: api.nativeKeyRules,
             options: ConsoleOptions(
                 trustedProxies: configuration.http.trustedProxies, version: PealVersion.current,
-                webhookKinds: servedWebhookKinds),
+                webhookKinds: servedWebhookKinds, isStoreEmbedded: !configuration.store.isShared),
             operations: operations,
             native: .shapes(providers: api.providers, lifeSecondsMax: configuration.limits.messageLifeSeconds) {
                 api.addressRules

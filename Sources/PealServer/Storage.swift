@@ -258,4 +258,5 @@ package func copyStore(
     try await StoreCopy(from: original, to: copy).run { result in
         print("\(result.table): \(result.rows) rows, SHA-256 \(result.sha256)")
     }
+    print("The copy in \(target) is complete. It needs the master key of the original.")
 }

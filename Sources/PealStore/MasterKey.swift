@@ -238,8 +238,8 @@ extension MasterKey {
             throw StoreStartFailure(
                 "the master key \(file) is accessible to other users (mode \(shown)); run chmod 600 \(file)")
         }
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw StoreStartFailure("the master key \(file) cannot be read by this user")
+        guard access(file, R_OK) == 0, let data = FileManager.default.contents(atPath: file) else {
+            throw StoreStartFailure("the master key \(file) cannot be read: \(String(cString: strerror(errno)))")
         }
         guard let key = MasterKey(base64: String(decoding: data, as: UTF8.self)) else {
             throw StoreStartFailure("the master key \(file) does not contain 32 bytes in base64")

@@ -470,7 +470,7 @@ def test_operating(fixture):
     # `peal doctor` has the server's configuration, as on the server's machine.
     config = fixture.directory / "peal.yaml"
     config.write_text(f"store: {{url: 'sqlite:{fixture.peal.directory}/peal.db'}}\n")
-    replacements = {"/etc/peal/peal.yaml": config, "sudo ": ""}
+    replacements = {"/etc/peal/peal.yaml": config, "sudo --preserve-env=PEAL_ADMIN_TOKEN ": ""}
     outputs = fixture.run("operating", replacements, **fixture.environment, PEAL_APP=fixture.peal.app())
     assert "in use by a running server" in outputs[0]
 

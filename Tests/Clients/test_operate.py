@@ -164,6 +164,9 @@ def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
         file.write(b"x")
     assert peal("restore", "--from", backup, "--dry-run", server=server, environment=elsewhere)[0] == 1
     assert not new.exists()
+    missing = {"PEAL_MASTER_KEY_FILE": tmp_path / "none.key"}
+    code, _, error = peal("migrate", "--dry-run", server=server, environment=missing)
+    assert code == 2 and f"the master key {tmp_path / 'none.key'} cannot be read: No such file" in error, error
     other = {"PEAL_MASTER_KEY": base64.b64encode(bytes(32)).decode()}
     code, _, error = peal("migrate", "--dry-run", server=server, environment=other)
     assert code == 2 and "the master key is not the one" in error, error
@@ -478,8 +481,9 @@ def test_a_file_that_is_not_a_store_of_peal_is_neither_backed_up_nor_copied_read
     assert code == 1 and f"there is no database at {tmp_path / 'none.db'} that this user can read" in error
     code, _, error = copied(f"sqlite:{source}", "mysql:peal")
     assert code and "--to: must be sqlite:PATH or postgres://" in error
-    code, _, error = copied(f"sqlite:{source}", f"sqlite:{copy}")
+    code, out, error = copied(f"sqlite:{source}", f"sqlite:{copy}")
     assert code == 0, error
+    assert out.endswith(f"The copy in {copy} is complete. It needs the master key of the original.\n"), out
     assert [mode(path) for path in tmp_path.glob("copy.db*")] == [0o600] * len(list(tmp_path.glob("copy.db*")))
 
 

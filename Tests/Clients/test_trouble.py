@@ -270,8 +270,9 @@ def test_a_port_that_is_in_use_is_named_with_its_key(tmp_path):
             assert f"{key}: cannot listen on 127.0.0.1:{port}" in second.stderr, second.stderr
 
 
-@pytest.mark.parametrize(("host", "port"), [("PEAL_HTTP_HOST", "PEAL_HTTP_PORT"), ("PEAL_ADMIN_LISTEN_HOST", "PEAL_ADMIN_LISTEN_PORT")])
-def test_an_address_of_another_machine_is_named_with_its_key(tmp_path, host, port):
+@pytest.mark.parametrize("listener", ["PEAL_HTTP", "PEAL_ADMIN_LISTEN"])
+def test_an_address_of_another_machine_is_named_with_its_key(tmp_path, listener):
+    host, port = f"{listener}_HOST", f"{listener}_PORT"
     # TEST-NET-1 (RFC 5737).
     environment = {
         **os.environ, "PEAL_STORE_URL": f"sqlite:{tmp_path / 'peal.db'}", "PEAL_HTTP_PORT": "0", port: "0",

@@ -270,6 +270,14 @@ import Testing
         }
     }
 
+    @Test("name the tool that can copy the database")
+    func backup() {
+        let texts = Texts(.english)
+        #expect(OperationsPage.backup(ofEmbedded: true, texts).text.contains("peal backup --to DIR"))
+        let shared = OperationsPage.backup(ofEmbedded: false, texts).text
+        #expect(shared.contains("pg_dump") && !shared.contains("peal backup"))
+    }
+
     @Test("serve files that browsers may keep")
     func assets() async throws {
         try await ConsoleFixture.open { fixture in

@@ -147,7 +147,7 @@ private enum HotStatements {
     static let all: KeyValuePairs<String, SQL> = [
         "lease": SliceTable.lease(.ready, of: active, limit: 1, owner: "", until: now, .sqlite),
         "leaseEnding": SliceTable.lease(.ending, of: active, limit: 1, owner: "", until: now, .sqlite),
-        "extendLease": SliceTable.extendLease(slice, term: 1, owner: "", until: now),
+        "extendLease": SliceTable.extend(.init(id: slice, term: 1), owner: "", until: now),
         "settle": SliceTable.settle(settlement(.release(readyAt: nil)), now: now),
         "settleToEnd": SliceTable.settle(settlement(.done), now: now),
         "insertPage": SliceTable.insertPage(logRow, of: settlement(.done)),

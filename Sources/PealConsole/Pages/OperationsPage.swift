@@ -29,10 +29,17 @@ enum OperationsPage {
             \(HTML.when(!nodes.rows.isEmpty, "<section><h2>\(texts[.servers])</h2>\(nodes.html)</section>"))
             <section class="card"><h2>\(texts[.sessions])</h2><p>\(texts[.sessionsText])</p>\
             \(call.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger", confirm: texts[.signOutEverywhereConfirm]))</section>
-            <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p><pre>peal backup --to DIR</pre></section>
+            \(backup(ofEmbedded: call.services.options.isStoreEmbedded, texts))
             \(HTML.when(!settings.rows.isEmpty, "<section><h2>\(texts[.configuration])</h2>\(settings.html)</section>"))
             """
         return page.answer()
+    }
+
+    static func backup(ofEmbedded isEmbedded: Bool, _ texts: Texts) -> HTML {
+        let command = isEmbedded ? "peal backup --to DIR" : "pg_dump --format=custom --file=FILE DATABASE"
+        return """
+            <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p><pre>\(command)</pre></section>
+            """
     }
 
     private static func table(
@@ -54,16 +61,11 @@ enum OperationsPage {
             caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
         table.rows = lines.map { line in
             [
-                "<code>\(breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
+                "<code>\(HTML.breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
                 "\(texts.origin(line.origin))",
             ]
         }
         return table
-    }
-
-    /// Narrow windows break a key after its dots.
-    private static func breakable(_ key: String) -> HTML {
-        HTML.each(key.split(separator: ".").enumerated()) { "\(if: $0 > 0, ".<wbr>")\(String($1))" }
     }
 
     private static func megabytes(_ bytes: Int64, _ texts: Texts) -> String {

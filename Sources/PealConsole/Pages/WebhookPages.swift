@@ -171,15 +171,12 @@ enum WebhookPages {
             numbers: [2, 3])
         table.rows = deliveries.map { delivery in
             let tone = delivery.state == .delivered ? "good" : delivery.state == .failed ? "bad" : "wait"
-            // A long name is broken after its dot.
-            let type = HTML.each(delivery.type.split(separator: ".").enumerated()) { index, part in
-                "\(if: index > 0, ".<wbr>")\(String(part))"
-            }
+            let made = call.time(delivery.createdAt)
             let next: HTML = """
                 <p class="hint">\(texts[.nextAttempt]) \(call.time(delivery.nextAttemptAt))</p>
                 """
             return [
-                "<strong class=\"title\">\(type)</strong><p class=\"hint\">\(call.time(delivery.createdAt))</p>",
+                "<strong class=\"title\">\(HTML.breakable(delivery.type))</strong><p class=\"hint\">\(made)</p>",
                 "\(call.badge(texts.delivery(delivery.state), tone))\(if: delivery.state == .pending, next)",
                 call.number(delivery.itemCount), call.number(delivery.attempts),
                 "\(delivery.lastStatus.map(String.init) ?? delivery.lastError ?? "–")",

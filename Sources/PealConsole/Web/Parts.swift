@@ -132,6 +132,13 @@ struct ListTable: Sendable {
     }
 }
 
+extension HTML {
+    /// A name with dots, which narrow windows break after a dot.
+    static func breakable(_ name: String) -> HTML {
+        each(name.split(separator: ".").enumerated()) { "\(if: $0 > 0, ".<wbr>")\(String($1))" }
+    }
+}
+
 /// The names and values of one object.
 struct FactList: Sendable {
     private var items: [(String, HTML)] = []

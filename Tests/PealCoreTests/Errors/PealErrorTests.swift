@@ -25,4 +25,10 @@ import Testing
         #expect(PealError.Code.bodyTooLarge.httpStatus == 413)
         #expect(PealError.Code.idempotencyMismatch.httpStatus == 409)
     }
+
+    @Test("has a text for the log, not the names of its members")
+    func logged() {
+        let error = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
+        #expect("\(error)" == "the database is not available (unavailable)")
+    }
 }
