@@ -166,6 +166,42 @@ struct PivotalScheduleTests {
         }
     }
 
+    @Test("keeps what the native API has changed since, unless the request replaces it")
+    func changedNatively() async throws {
+        try await PivotalPushFixture.open { fixture, push in
+            let made = try await push(#"{"message":{"body":"x"},"target":{"topics":["a"]},"scheduleIn":7200}"#)
+            let path = "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")"
+            let list = try await fixture.admin(.get, "…/messages")
+            let id = try #require(MessageID(list["items.0.id"]?.stringValue ?? ""), "\(list.text)")
+            func put(_ body: String) async throws -> MessageDraft {
+                let reply = try await fixture.call(
+                    .put, path, body: body, authorization: fixture.basic("app-1", "application-key-1"))
+                #expect(reply.status == 200, "\(reply.text)")
+                return try #require(try await fixture.draft(id))
+            }
+            let native = try await fixture.admin(
+                .patch, "…/messages/\(id)",
+                [
+                    "audience": ["topics": ["b"]], "content": ["body": "fixed"],
+                    "options": ["rate_per_second": 7, "ttl_seconds": 600],
+                ])
+            #expect(native.status == 200, "\(native.text)")
+            let moved = try await put(#"{"scheduleIn":9000}"#)
+            let start = Timestamp(milliseconds: Self.now + 9_000_000)
+            #expect(moved.content.body == .plain("fixed") && moved.audience.topics == ["b"])
+            #expect(moved.options.ratePerSecond == 7 && moved.options.life == .seconds(600))
+            #expect(moved.startAt == start && moved.expiresAt == start + .seconds(600))
+            let end = start + .seconds(60)
+            let reworded = try await put(#"{"message":{"body":"new"},"expiryTime":\#(end.milliseconds)}"#)
+            #expect(reworded.content.body == .plain("new") && reworded.audience.topics == ["b"])
+            #expect(reworded.options.ratePerSecond == 7 && reworded.expiresAt == end)
+            let widened = try await put(#"{"target":{"topics":["c"]},"expiryTime":null}"#)
+            #expect(widened.content.body == .plain("new") && widened.audience.topics == ["c"])
+            let last = Timestamp(seconds: Limits.pivotalExpirationSeconds)
+            #expect(widened.options.life == nil && widened.content.platforms[.ios]?.options.life == .until(last))
+        }
+    }
+
     @Test("moved to within a minute is sent at once and has a receipt")
     func soon() async throws {
         try await PivotalPushFixture.open { fixture, push in

@@ -1,4 +1,4 @@
-import PealCommands
+@testable import PealCommands
 import PealCore
 import Testing
 
@@ -71,5 +71,19 @@ import Testing
         #expect(report["checks"]?.arrayValue?.first?["subject"] == "configuration")
         #expect(report["checks"]?.arrayValue?.first?["detail"]?.stringValue?.hasPrefix("PEAL_HTTP_PORT: ") == true)
         #expect(broken.errors == "peal: 1 check failed\n")
+    }
+
+    @Test(
+        "names what does not work in a running server, even if the key may not see why",
+        arguments: [
+            (["store": "the disk is full"], "store: the disk is full, delivery"), (nil, "store, delivery"),
+        ] as [([String: String]?, String)])
+    func unready(reasons: [String: String]?, text: String) {
+        let failures = reasons.map { JSON.object(JSON.Members($0.map { ($0.key, .string($0.value)) })) }
+        let document = JSON.compact([
+            ("status", "failed"), ("subsystems", ["store": "failed", "delivery": "failed", "webhooks": "ok"]),
+            ("failures", failures),
+        ])
+        #expect(RunningServerCheck.failures(document) == text)
     }
 }

@@ -153,16 +153,38 @@ import Testing
     }
 
     /// Inserts a message that starts in a minute.
-    private static func scheduleMessage(_ fixture: ConsoleFixture) async throws -> MessageID {
+    private static func scheduleMessage(
+        _ fixture: ConsoleFixture, dialect: DialectName = "native", source: String? = nil
+    ) async throws -> MessageID {
         let id = try #require(MessageID("00000000-0000-4000-8000-0000000000e1"))
         let (app, now) = (fixture.app.key, fixture.clock.now)
         var audience = Audience()
         audience.topics = ["news"]
         let draft = MessageDraft(
-            id: id, app: app, dialect: "native", audience: audience, content: Content(),
-            startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600))
+            id: id, app: app, dialect: dialect, audience: audience, content: Content(),
+            startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600),
+            source: source.map { Array($0.utf8) })
         try await fixture.store.write(.control) { try $0.insertMessage(draft) }
         return id
+    }
+
+    @Test(
+        "change the rate in a request of the native API, and leave those of other APIs as they are",
+        arguments: [
+            ("native", #"{"content":{},"options":{"rate_per_second":5}}"#), ("pivotal", #"{"content":{}}"#),
+        ] as [(DialectName, String)])
+    func rate(dialect: DialectName, source: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let id = try await Self.scheduleMessage(fixture, dialect: dialect, source: #"{"content":{}}"#)
+            let cookie = try await fixture.signIn([.read, .send])
+            let page = try await fixture.get(fixture.page("messages/\(id)"), cookie: cookie)
+            let form = ["csrf": try #require(page.formSecret), "rate_per_second": "5"]
+            let reply = try await fixture.post(fixture.page("messages/\(id)/rate"), form, cookie: cookie)
+            #expect(reply.status == 303, "\(reply.text)")
+            let draft = try await fixture.store.read { [app = fixture.app.key] in try $0.draft(app: app, id: id) }
+            #expect(draft?.options.ratePerSecond == 5)
+            #expect(draft?.source.map { String(decoding: $0, as: UTF8.self) } == source)
+        }
     }
 
     @Test("that follow a message can be requested with HEAD any number of times")

@@ -229,6 +229,8 @@ enum MessagePages {
             id, app: app, call.verb, onlyRate: MessageVerbs.RateChange(perSecond: rate)
         ) { draft throws(PealError) in
             draft.options.ratePerSecond = rate
+            // The request of another API stays as that API's clients know it.
+            guard draft.dialect == "native" else { return }
             draft.source = draft.source.flatMap { ComposeForm.source($0, withRate: rate) }
         }
         return ConsoleAnswer(redirect: call.link("messages", id.description) + "?done=saved")

@@ -52,13 +52,7 @@ struct PivotalReader {
         var (content, warnings) = PivotalContent.content(
             push.message, receipt: settings[PivotalSettings.sendReceipt] ? id.description : nil)
         var options = MessageOptions()
-        if let end = timing.expiresAt {
-            options.life = .until(end)
-            // A push that has expired is not sent, whatever its `ttl`.
-            if end <= now { content.platforms[.windows]?.options.life = nil }
-        } else {
-            content.platforms[.ios]?.options.life = .until(Timestamp(seconds: Limits.pivotalExpirationSeconds))
-        }
+        Self.setEnd(timing.expiresAt, of: &options, &content, now: now)
         let life = MessageLife(options, content, start: timing.startAt ?? now, secondsMax: lifeSecondsMax)
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .pivotal, audience: audience, content: content, options: options,
@@ -66,6 +60,46 @@ struct PivotalReader {
             source: timing.startAt == nil ? nil : json.bytes)
         return (draft, timing, warnings)
     }
+
+    private static func setEnd(
+        _ end: Timestamp?, of options: inout MessageOptions, _ content: inout Content, now: Timestamp
+    ) {
+        options.life = end.map(MessageOptions.Life.until)
+        content.platforms[.ios]?.options.life =
+            end == nil ? .until(Timestamp(seconds: Limits.pivotalExpirationSeconds)) : nil
+        // A push that has expired is not sent, whatever its `ttl`.
+        if let end, end <= now { content.platforms[.windows]?.options.life = nil }
+    }
+
+    /// A changed schedule. What the native API or the console has changed since stays, unless the request replaces it.
+    /// - Parameters:
+    ///   - given: the members of the request.
+    ///   - push: the push with these members.
+    func draft(
+        changing stored: MessageDraft, _ given: JSON.Members, push: JSON, app: App, now: Timestamp
+    ) throws(PealError) -> Reading {
+        let (read, timing, warnings) = try draft(push, id: stored.id, app: app, createdAt: stored.createdAt, now: now)
+        var draft = stored
+        (draft.startAt, draft.source) = (read.startAt, read.source)
+        if draft.startAt != stored.startAt { draft.options.recipientsTime = nil }
+        if given.replaces("target") { draft.audience = read.audience }
+        if given.replaces("message") {
+            draft.content = read.content
+            if draft.options.life != nil { draft.content.platforms[.ios]?.options.life = nil }
+        }
+        if given["expiryTime"] != nil {
+            Self.setEnd(timing.expiresAt, of: &draft.options, &draft.content, now: now)
+        }
+        let start = draft.options.recipientsTime.map { MessageLife.lastStart(of: $0) } ?? draft.startAt ?? now
+        draft.expiresAt = MessageLife(draft.options, draft.content, start: start, secondsMax: lifeSecondsMax).end
+        if let start = draft.startAt, draft.expiresAt <= start { throw PivotalTiming.endsEarly }
+        return (draft, timing, warnings)
+    }
+}
+
+extension JSON.Members {
+    /// Whether a change has a new value for the member.
+    fileprivate func replaces(_ name: String) -> Bool { self[name].map { !$0.isNull } ?? false }
 }
 
 extension Identifier where Of == Message {
@@ -111,10 +145,12 @@ struct PivotalTiming {
         let start = due.flatMap { $0 > now && $0 - now >= .seconds(immediateSeconds) ? $0 : nil }
         expiresAt = push.expiry
         if let start, let expiresAt, expiresAt <= start {
-            throw .invalid("expiryTime", "expiryTime must be later than the start")
+            throw Self.endsEarly
         }
         startAt = start
     }
+
+    static let endsEarly = PealError.invalid("expiryTime", "expiryTime must be later than the start")
 }
 
 /// `GET /v1/receipts/{id}`: the result of a push. The id of its schedule also identifies it.
@@ -192,7 +228,7 @@ struct PivotalSchedules: Sendable {
         return Answer(.noContent)
     }
 
-    /// Each top-level member of the body replaces the stored member.
+    /// Each top-level member of the body replaces the stored member, and only that.
     private func change(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let name = call.parameter("id")
@@ -202,8 +238,7 @@ struct PivotalSchedules: Sendable {
         // The schedule may change or start in the meantime, so it is read again in the transaction that writes it.
         let change: @Sendable (MessageDraft) throws(PealError) -> PivotalReader.Reading = { draft throws(PealError) in
             let merged = Self.merge(given, over: Self.push(of: draft))
-            return try reader.draft(
-                .object(merged), id: draft.id, app: app, createdAt: draft.createdAt, now: call.now)
+            return try reader.draft(changing: draft, given, push: .object(merged), app: app, now: call.now)
         }
         let (_, timing, warnings) = try change(found)
         let records = try await services.sendingFacts(app, for: call.caller).credentials
