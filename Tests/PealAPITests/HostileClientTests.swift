@@ -1,3 +1,4 @@
+import HTTPTypes
 import Logging
 import PealCore
 import PealTesting
