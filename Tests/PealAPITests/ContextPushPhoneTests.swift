@@ -46,12 +46,12 @@ struct ContextPushPhoneTests {
             fixture.clock.advance(by: .seconds(60))
             let now = fixture.clock.now
             _ = try await fixture.store.write(.control) { try $0.fireDueMoments(now: now, limit: 10) }
-            let message = "\(try await ContextPushTests.draft(fixture).id)"
+            let message = try await ContextPushTests.draft(fixture).id.description
             // Every device reports it in one request, and again under another id.
             for (number, phone) in [(1, phones[0]), (2, phones[1]), (3, phones[1]), (4, phones[0])] {
                 fixture.clock.advance(by: .seconds(1))
                 let events = [10, 20].map { server.event($0 + number, "opened", message) }
-                let reply = try await server.call(.post, "events", .array(events), as: phone.token)
+                let reply = try await server.call(.post, "events", JSON.array(events), as: phone.token)
                 #expect(reply.status == 202 && reply["refused"] == nil, "\(reply.text)")
             }
             let opened = try await ContextPushTests.items(fixture).filter { $0["delivery_status"] == "opened" }
