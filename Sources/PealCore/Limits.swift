@@ -207,6 +207,8 @@ extension Limits {
     package static let consoleFormBytesMax = 4 * 1024 * 1024
     /// The sign-in form, which is sent without a session.
     package static let consoleSignInBytesMax = 16 * 1024
+    /// Fields of a form of the console: a page searches them for each of its own.
+    package static let consoleFormFieldsMax = 5000
     /// How long a link for signing in works.
     package static let signInLinkSeconds: Int64 = 300
     package static let growthDaysMax = 366
