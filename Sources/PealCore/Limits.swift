@@ -232,6 +232,8 @@ extension Limits {
     package static let httpGraceSeconds = 10
     /// How long a closing connection may take.
     package static let httpCloseSeconds = 20
+    /// How long requests may take to end when the server stops.
+    package static let httpStopSeconds = 5
     /// Requests on an HTTP/1.1 connection whose answers the client has not waited for.
     package static let httpPipelinedRequestsMax = 256
     /// Frames of an HTTP/2 connection that are neither requests nor data.
