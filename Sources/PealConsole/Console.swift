@@ -110,7 +110,11 @@ package struct Console: Sendable {
     private func readForm(of request: Request, into call: inout PageCall) async throws {
         try checkOrigin(call.client)
         let limit = call.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
-        call.form = Form(encoded: String(decoding: try await body(of: request, limit), as: UTF8.self))
+        let body = try await body(of: request, limit)
+        guard body.count(where: { $0 == UInt8(ascii: "&") }) < Limits.consoleFormFieldsMax else {
+            throw PealError(.bodyTooLarge, "the form has more than \(Limits.consoleFormFieldsMax) fields")
+        }
+        call.form = Form(encoded: String(decoding: body, as: UTF8.self))
         try call.checkForm()
     }
 

@@ -206,6 +206,8 @@ extension Limits {
     package static let consoleFormBytesMax = 4 * 1024 * 1024
     /// The sign-in form, which is sent without a session.
     package static let consoleSignInBytesMax = 16 * 1024
+    /// Fields of a form of the console: a page searches them for each of its own.
+    package static let consoleFormFieldsMax = 5000
     /// How long a link for signing in works.
     package static let signInLinkSeconds: Int64 = 300
     package static let growthDaysMax = 366
@@ -229,6 +231,8 @@ extension Limits {
     package static let httpGraceSeconds = 10
     /// How long a closing connection may take.
     package static let httpCloseSeconds = 20
+    /// How long requests may take to end when the server stops.
+    package static let httpStopSeconds = 5
     /// Requests on an HTTP/1.1 connection whose answers the client has not waited for.
     package static let httpPipelinedRequestsMax = 256
     /// Frames of an HTTP/2 connection that are neither requests nor data.

@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import time
 import urllib.parse
 
 import pytest
@@ -130,3 +131,19 @@ def test_http_1_0_needs_no_host(server):
     with connect(server) as connection, connection.makefile("rb") as file:
         connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
         assert "200" in answer(file)[0]
+
+
+@pytest.mark.parametrize("kind", ["reads no answer", "sends half a body"])
+def test_a_hanging_client_delays_the_stop_by_seconds(tmp_path, kind):
+    peal = Peal(tmp_path)
+    fields = f"Host: x\r\nAuthorization: Bearer {peal.admin_token}\r\nContent-Type: application/json\r\n".encode()
+    text = {
+        "reads no answer": b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 50,
+        "sends half a body": b"POST /peal/v1/apps HTTP/1.1\r\n" + fields + b"Content-Length: 1000\r\n\r\n{",
+    }[kind]
+    with connect(peal) as client:
+        client.sendall(text)
+        time.sleep(1)
+        begun = time.monotonic()
+        assert peal.stop() == 0
+        assert time.monotonic() - begun < 12

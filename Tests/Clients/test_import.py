@@ -441,7 +441,8 @@ def test_rows_that_cannot_be_read_hide_no_others_and_make_an_export_fail(serve, 
     app, other = peal.app("Damaged"), peal.app("Whole")
     ids = peal.devices(app, [{**device(number), "alias": f"phone {number}"} for number in range(1, 501)])
     peal.devices(other, [device(number) for number in range(1, 4)])
-    messages = [peal.send(app, schedule={"at": "2099-01-01T00:00:00Z"}) for _ in range(3)]
+    tomorrow = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
+    messages = [peal.send(app, schedule={"at": tomorrow}) for _ in range(3)]
     with sqlite3.connect(peal.directory / "peal.db") as connection:
         own = f"app = (SELECT app FROM device WHERE hex(id) = '{ids[0].replace('-', '').upper()}')"
         assert connection.execute(f"UPDATE device SET route = 999 WHERE {own} AND seq IN (3, 301)").rowcount == 2

@@ -30,6 +30,20 @@ import Testing
         }
     }
 
+    @Test("are refused before they are read, if they are too many")
+    func fields() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .send])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            var form = ["csrf": secret, "step": "rows"]
+            for number in 0..<Limits.consoleFormFieldsMax - 2 { form["a\(number)"] = "" }
+            #expect(try await fixture.post(fixture.page("compose"), form, cookie: cookie).status == 200)
+            form["b"] = ""
+            let reply = try await fixture.post(fixture.page("compose"), form, cookie: cookie)
+            #expect(reply.status == 413 && reply.text.contains("5000 fields"), "\(reply.text)")
+        }
+    }
+
     @Test(
         "are refused as the API refuses them",
         arguments: [

@@ -106,6 +106,7 @@ extension Word {
             "this form is too old or was not made here; open the page again",
             "dieses Formular ist zu alt oder nicht von hier; die Seite erneut öffnen"),
         Word("the form is larger than {} bytes", "das Formular ist größer als {} Bytes"),
+        Word("the form has more than {} fields", "das Formular hat mehr als {} Felder"),
         Word("this page does not allow {}", "diese Seite erlaubt {} nicht"),
         Word("a webhook keeps its name", "ein Webhook behält seinen Namen"),
     ]

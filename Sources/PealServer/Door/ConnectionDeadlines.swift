@@ -102,8 +102,10 @@ final class ConnectionDeadlines: ChannelInboundHandler, RemovableChannelHandler 
         } else if event is ChannelShouldQuiesceEvent {
             switch phase {
             case .handshake, .head: return context.close(promise: nil)
-            case .idle, .requests: break
-            case .http2: schedule(Limits.httpCloseSeconds)
+            // The delivery stops after the listeners, and needs the rest of the time that a stop may take.
+            case .idle, .requests, .http2:
+                age?.cancel()
+                age = after(Limits.httpStopSeconds)
             }
         }
         context.fireUserInboundEventTriggered(event)
