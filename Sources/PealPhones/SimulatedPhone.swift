@@ -210,7 +210,6 @@ final class Screen: NotificationPresenter {
     }
 
     func contains(_ id: String) async -> Bool { state.withLock { $0.displayed.contains(id) } }
-    func remove(_ ids: [String]) async { state.withLock { $0.displayed.subtract(ids) } }
     func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
     func register(_ categories: [NotificationCategory]) async {}
 }

@@ -35,7 +35,6 @@ struct ModelServingTests {
 
         func add(_ notification: LocalNotification) async throws { displayed.withLock { $0.append(notification.id) } }
         func contains(_ id: String) async -> Bool { displayed.withLock { $0.contains(id) } }
-        func remove(_ ids: [String]) async {}
         func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
         func register(_ categories: [NotificationCategory]) async {}
     }

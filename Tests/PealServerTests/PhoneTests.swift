@@ -30,7 +30,6 @@ struct PhoneTests {
         }
 
         func contains(_ id: String) async -> Bool { state.withLock { $0.shown.contains(id) } }
-        func remove(_ ids: [String]) async { state.withLock { $0.shown.subtract(ids) } }
         func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
         func register(_ categories: [NotificationCategory]) async {}
 

@@ -7,8 +7,6 @@ public protocol NotificationPresenter: Sendable {
     func add(_ notification: LocalNotification) async throws
     /// Whether a notification with this id is displayed, or about to be.
     func contains(_ id: String) async -> Bool
-    /// Takes notifications off the screen.
-    func remove(_ ids: [String]) async
     /// What the person allows.
     func permission() async -> NotificationPermission
     /// Registers the categories of buttons that notifications name.

@@ -102,7 +102,6 @@
         }
 
         func add(_ notification: LocalNotification) async throws {}
-        func remove(_ ids: [String]) async {}
         func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
         func register(_ categories: [NotificationCategory]) async {}
     }

@@ -239,7 +239,8 @@ public actor Peal {
         await send(syncs: true)
     }
 
-    /// The app may run for a moment: it went to the background, or the system granted a background refresh.
+    /// The app may run for a moment: its last window went to the background, or the system granted a background
+    /// refresh. May show a message.
     @discardableResult
     public func didGetBackgroundTime() async -> WakeOutcome {
         let engine = engine

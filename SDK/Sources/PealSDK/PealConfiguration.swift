@@ -144,7 +144,6 @@ public struct PealDependencies: Sendable {
 private struct NoPresenter: NotificationPresenter {
     func add(_ notification: LocalNotification) async throws {}
     func contains(_ id: String) async -> Bool { false }
-    func remove(_ ids: [String]) async {}
     func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: false) }
     func register(_ categories: [NotificationCategory]) async {}
 }

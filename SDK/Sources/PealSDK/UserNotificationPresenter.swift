@@ -22,11 +22,6 @@
             return await center.pendingNotificationRequests().contains { $0.identifier == id }
         }
 
-        public func remove(_ ids: [String]) async {
-            center.removeDeliveredNotifications(withIdentifiers: ids)
-            center.removePendingNotificationRequests(withIdentifiers: ids)
-        }
-
         public func permission() async -> NotificationPermission {
             let settings = await center.notificationSettings()
             let isAllowed = settings.authorizationStatus == .authorized || settings.authorizationStatus == .provisional

@@ -350,7 +350,6 @@ final class World: @unchecked Sendable {
             }
 
             func contains(_ id: String) async -> Bool { await phone.presenter.contains(id) }
-            func remove(_ ids: [String]) async { await phone.presenter.remove(ids) }
             func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
             func register(_ categories: [NotificationCategory]) async {}
         }

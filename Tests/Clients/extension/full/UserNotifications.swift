@@ -75,8 +75,6 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     open func add(_ request: UNNotificationRequest) async throws {}
     open func deliveredNotifications() async -> [UNNotification] { [] }
     open func pendingNotificationRequests() async -> [UNNotificationRequest] { [] }
-    open func removeDeliveredNotifications(withIdentifiers: [String]) {}
-    open func removePendingNotificationRequests(withIdentifiers: [String]) {}
     open func notificationSettings() async -> UNNotificationSettings { UNNotificationSettings() }
     open func setNotificationCategories(_ c: Set<UNNotificationCategory>) {}
 }
