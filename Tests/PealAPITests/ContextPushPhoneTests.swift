@@ -1,5 +1,6 @@
 import HTTPTypes
 import PealCore
+import PealTesting
 import Testing
 
 @Suite("A phone with ContextPush's messages")

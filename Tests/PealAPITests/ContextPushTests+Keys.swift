@@ -84,13 +84,4 @@ extension ContextPushTests {
             #expect(try await fixture.call(.post, "/v1/push", body: "{}", authorization: own).status == 403)
         }
     }
-
-    @Test("a campaign's id has at most 255 characters, as in the native API", arguments: [(255, 200), (256, 400)])
-    func campaign(count: Int, status: Int) async throws {
-        try await Self.open { _, call in
-            let name = String(repeating: "🧀", count: count)
-            let reply = try await call(Self.schedule, Self.request([("campaign_id", .string(name))]))
-            #expect(reply.status == status, "\(reply.text)")
-        }
-    }
 }
