@@ -263,7 +263,7 @@ import Testing
         "of refusals lead back to the page of the form, or to the page above one that does not exist",
         arguments: [
             ("POST", "webhooks/gone/delete", "webhooks/gone/delete"), ("POST", "compose", "compose"),
-            ("POST", "topics/a%2Fb/delete", "topics/a%2Fb/delete"), ("GET", "webhooks/gone", "webhooks"),
+            ("POST", "webhooks/a%2Fb/delete", "webhooks/a%2Fb/delete"), ("GET", "webhooks/gone", "webhooks"),
             ("GET", "topics/~..", "topics"), ("GET", "users/%22%3E/", ""), ("GET", "nothing/at/all", ""),
             ("POST", "nothing", ""),
         ])
