@@ -180,7 +180,6 @@ struct RouteBreaker: Sendable {
         if isRepeated, !hasManyHosts, evidence.isOfAddresses(of: message, besides: answers) { page.dropSuspicious() }
         recent.fade(to: Self.memoryAnswers)
         recent.add(page)
-        let isOpen = memory.until == nil
         let isSuspect = page.suspicious > 0 && hasMassRetirement
         if isSuspect {
             judgement.suspiciousAddresses = isKnownToWork ? .retryLater : .retryOnOpenRoute
@@ -192,11 +191,9 @@ struct RouteBreaker: Sendable {
             close(isStop: true, reason: Reason.massRetirement, isProbe: isProbe, now: now)
         } else if isFailing(page) {
             close(isStop: false, reason: "TooManyDeferrals", isProbe: isProbe, now: now)
-        } else if isProbe, !isOpen {
+        } else if isProbe, memory.until != nil {
             reopen(after: message)
             judgement.hasReopened = true
-        } else if isOpen, page.accepted > 0 {
-            (memory.backOffs, memory.level) = (0, 0)
         }
         if page.accepted > 0, let message { refused.remove(message) }
         return judgement
