@@ -119,7 +119,8 @@ private func withCopy<R>(_ copy: String, of original: String, _ make: () throws 
         try? FileManager.default.removeItem(atPath: copy)
         guard !(error is StoreStartFailure) else { throw error }
         // Foundation's texts do not name the file that could not be written.
-        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        // It is a `POSIXError`, which outside Apple's systems is no `NSError`.
+        let cause = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
         let isSystem = cause?.domain == NSPOSIXErrorDomain
         let reason = isSystem ? cause.map { String(cString: strerror(Int32($0.code))) } : nil
         throw StoreStartFailure("\(original) cannot be copied to \(copy): \(reason ?? error.localizedDescription)")

@@ -448,7 +448,7 @@ def test_rows_that_cannot_be_read_hide_no_others_and_make_an_export_fail(serve, 
         assert connection.execute(f"UPDATE device SET route = 999 WHERE {own} AND seq IN (3, 301)").rowcount == 2
         assert connection.execute(f"UPDATE device_detail SET detail = x'ff' WHERE {own} AND seq = 7").rowcount == 1
         damaged = messages[1].replace("-", "").upper()
-        assert connection.execute(f"UPDATE message SET state = 99 WHERE hex(id) = '{damaged}'").rowcount == 1
+        assert connection.execute(f"UPDATE message SET state = 99 WHERE hex(message) = '{damaged}'").rowcount == 1
     connection.close()
     first = peal.get(f"/apps/{app}/devices", limit=100)
     assert len(first["items"]) == 100 and first["incomplete"] is True
