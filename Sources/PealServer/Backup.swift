@@ -118,13 +118,17 @@ private func withCopy<R>(_ copy: String, of original: String, _ make: () throws 
     } catch {
         try? FileManager.default.removeItem(atPath: copy)
         guard !(error is StoreStartFailure) else { throw error }
-        // Foundation's texts do not name the file that could not be written.
-        // It is a `POSIXError`, which outside Apple's systems is no `NSError`.
-        let cause = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
-        let isSystem = cause?.domain == NSPOSIXErrorDomain
-        let reason = isSystem ? cause.map { String(cString: strerror(Int32($0.code))) } : nil
-        throw StoreStartFailure("\(original) cannot be copied to \(copy): \(reason ?? error.localizedDescription)")
+        throw StoreStartFailure("\(original) cannot be copied to \(copy): \(systemReason(of: error))")
     }
+}
+
+/// Why a file operation of Foundation failed, in the system's words: Foundation's own texts say less.
+package func systemReason(of error: any Error) -> String {
+    let error = error as NSError
+    // Outside Apple's systems it may be a `POSIXError`, which a cast to `NSError` does not find.
+    let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
+    guard cause.domain == NSPOSIXErrorDomain else { return error.localizedDescription }
+    return String(cString: strerror(Int32(truncatingIfNeeded: cause.code)))
 }
 
 /// Checks that a folder exists and can be written to, or could be created.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PealCore
+internal import PealServer
 
 /// Reads comma-separated values (RFC 4180): quoted fields may contain commas, doubled quotes and line breaks. Line
 /// breaks are LF, CRLF or CR; empty lines are skipped.
@@ -151,7 +152,7 @@ struct ByteSource {
             do {
                 piece = try handle.read(upToCount: Self.pieceBytes).map { Array($0) } ?? []
             } catch {
-                throw .failed("cannot read \(path): \(CommandFailure.reason(error))")
+                throw .failed("cannot read \(path): \(systemReason(of: error))")
             }
             position = 0
         }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PealServer
 
 #if canImport(Glibc)
     internal import Glibc
@@ -62,14 +63,6 @@ struct FileStatus {
 }
 
 extension CommandFailure {
-    /// The system's words for an error of Foundation.
-    static func reason(_ error: any Error) -> String {
-        let error = error as NSError
-        let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
-        guard cause.domain == NSPOSIXErrorDomain else { return error.localizedDescription }
-        return String(cString: strerror(Int32(truncatingIfNeeded: cause.code)))
-    }
-
     /// The failure of the last system call, with the system's reason.
     fileprivate static func unwritable(_ path: String) -> CommandFailure {
         .usage("cannot write \(path): \(String(cString: strerror(errno)))")
@@ -100,7 +93,7 @@ struct OutputFile {
         do {
             try handle.write(contentsOf: Data(text.utf8))
         } catch {
-            throw .failed("cannot write \(path): \(CommandFailure.reason(error))")
+            throw .failed("cannot write \(path): \(systemReason(of: error))")
         }
     }
 
@@ -113,7 +106,7 @@ struct OutputFile {
         do {
             try handle.truncate(atOffset: 0)
         } catch {
-            throw .failed("cannot write \(path): \(CommandFailure.reason(error))")
+            throw .failed("cannot write \(path): \(systemReason(of: error))")
         }
     }
 
@@ -123,7 +116,7 @@ struct OutputFile {
             try handle.synchronize()
             try handle.close()
         } catch {
-            throw .failed("cannot write \(path): \(CommandFailure.reason(error))")
+            throw .failed("cannot write \(path): \(systemReason(of: error))")
         }
     }
 }
