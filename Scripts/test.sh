@@ -13,10 +13,6 @@ if [ "$configuration" = release ]; then options+=(-Xswiftc -enable-testing); fi
 # For the Python tests.
 export PEAL="$PWD/.build/$configuration/peal" PEAL_SIM="$PWD/.build/$configuration/peal-sim"
 
-# The Swift compiler leaves a temporary folder for each module that it builds. Two hours later, no build needs it.
-find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'TemporaryDirectory.??????' -mmin +120 \
-    -exec sh -c 'rm -f "$1/.keep-directory" && rmdir "$1"' sh {} \; 2>/dev/null
-
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failures=()
@@ -107,7 +103,9 @@ python_step() {
 # Run eight tests at a time: with more, tests that use real sockets and programs starve, and it is no faster.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
-if step build swift build --build-tests "${options[@]}" --explicit-target-dependency-import-check error; then
+# The compiler's driver leaves a temporary folder for each module that it builds.
+if step build env TMPDIR="$logs" \
+    swift build --build-tests "${options[@]}" --explicit-target-dependency-import-check error; then
     step dependencies Scripts/check_dependencies.py
     swift_step swift-test swift test --skip-build "${options[@]}" --disable-xctest
     # Suites that run on one engine at a time. RulesTests, which are slow, have run on both.
