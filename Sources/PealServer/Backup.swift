@@ -122,15 +122,6 @@ private func withCopy<R>(_ copy: String, of original: String, _ make: () throws 
     }
 }
 
-/// Why a file operation of Foundation failed, in the system's words: Foundation's own texts say less.
-package func systemReason(of error: any Error) -> String {
-    let error = error as NSError
-    // Outside Apple's systems it may be a `POSIXError`, which a cast to `NSError` does not find.
-    let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
-    guard cause.domain == NSPOSIXErrorDomain else { return error.localizedDescription }
-    return String(cString: strerror(Int32(truncatingIfNeeded: cause.code)))
-}
-
 /// Checks that a folder exists and can be written to, or could be created.
 /// - Throws: `StoreStartFailure`.
 private func checkWritable(_ folder: String) throws {

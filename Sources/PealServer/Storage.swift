@@ -260,3 +260,12 @@ package func copyStore(
     }
     print("The copy in \(target) is complete. It needs the master key of the original.")
 }
+
+/// Why a file operation of Foundation failed, in the system's words: Foundation's own texts say less.
+package func systemReason(of error: any Error) -> String {
+    let error = error as NSError
+    // Outside Apple's systems it may be a `POSIXError`, which a cast to `NSError` does not find.
+    let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
+    guard cause.domain == NSPOSIXErrorDomain else { return error.localizedDescription }
+    return String(cString: strerror(Int32(truncatingIfNeeded: cause.code)))
+}

@@ -5,7 +5,7 @@ internal import Synchronization
 final class Visit: Sendable {
     let requestID: String
     let address: ClientAddress
-    /// When the request came.
+    /// When the request arrived.
     let at: Timestamp
     /// The message that the request creates.
     let noted = NotedMessage()

@@ -1,5 +1,6 @@
 import CryptoExtras
 import PealCore
+import SwiftASN1
 
 /// Checks an app's FCM credential: the members of a Google service account's JSON file.
 enum FCMCredential {
@@ -26,7 +27,7 @@ enum FCMCredential {
 
     /// The RSA key of at least 2,048 bits in PEM: PKCS#8, which Google's file uses, or PKCS#1.
     static func signingKey(_ pem: String) throws(PealError) -> _RSA.Signing.PrivateKey {
-        try LeafCertificate.refuseEncrypted(pem, field: "service_account.private_key")
+        try PEMDocument.refuseEncryptedKey(pem, field: "service_account.private_key")
         let isPrivate = ["-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----"].contains(where: pem.contains)
         guard isPrivate, pem.utf8.count <= Limits.privateKeyBytesMax,
             let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem)

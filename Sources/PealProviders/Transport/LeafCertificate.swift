@@ -3,8 +3,7 @@ import PealCore
 import SwiftASN1
 import X509
 
-/// A network's client certificate: receives what an app stores for it, checks that Peal can use it for TLS, and returns
-/// its leaf.
+/// The client's own certificate in a chain that an app uploaded for a network.
 struct LeafCertificate {
     let leaf: Certificate
     let expiresAt: Timestamp
@@ -24,7 +23,7 @@ struct LeafCertificate {
         expiresAt = Timestamp(seconds: Int64(parsed.notValidAfter))
     }
 
-    /// Checks that the key fits the certificate, which must be valid now.
+    /// Checks that the key fits the certificate, that both can be used for TLS, and that the certificate is valid.
     /// - Throws: `invalid_field`, naming the field.
     init(_ identity: Credential.TLSIdentity, now: Timestamp) throws(PealError) {
         try self.init(identity.certificates)
@@ -40,7 +39,7 @@ struct LeafCertificate {
     var subject: String { "\(leaf.subject)" }
 
     private static func privateKey(_ pem: String) throws(PealError) -> Certificate.PrivateKey {
-        try refuseEncrypted(pem, field: "private_key")
+        try PEMDocument.refuseEncryptedKey(pem, field: "private_key")
         let documents = (try? PEMDocument.parseMultiple(pemString: pem)) ?? []
         // `openssl ecparam -genkey` writes the curve's name before the key.
         guard let document = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
@@ -50,9 +49,11 @@ struct LeafCertificate {
         }
         return key
     }
+}
 
+extension PEMDocument {
     /// Refuses PEM whose key is encrypted, before a library derives a key from an empty passphrase.
-    static func refuseEncrypted(_ pem: String, field: String) throws(PealError) {
+    static func refuseEncryptedKey(_ pem: String, field: String) throws(PealError) {
         guard !pem.contains("ENCRYPTED") else {
             throw .invalid(field, "\(field.split(separator: ".").last ?? "") must not be encrypted with a passphrase")
         }

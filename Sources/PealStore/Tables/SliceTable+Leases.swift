@@ -10,6 +10,84 @@ extension SliceTable {
         ORDER BY lane, rank LIMIT \(limit)
         """
     }
+
+    /// - Parameter state: `ready` or `ending`.
+    static func lease(
+        _ state: Slice.State, of route: ActiveRoute, limit: Int, owner: String, until: Timestamp, _ dialect: SQLDialect
+    ) -> SQL {
+        """
+        WITH pick AS MATERIALIZED (
+            SELECT message, window_no, part FROM slice
+            WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: state)
+            ORDER BY lane, rank LIMIT \(limit) \(name: dialect.lock))
+        UPDATE slice SET state = \(code: Slice.State.leased), owner = \(owner), term = term + 1, lease_until = \(until)
+        WHERE app = \(route.app) AND route = \(route.route)
+            AND (message, window_no, part) IN (SELECT message, window_no, part FROM pick)
+        RETURNING \(columns)
+        """
+    }
+
+    /// One ready slice of the message.
+    /// - Parameter isUntried: Only one whose devices were never tried.
+    static func leaseOne(
+        of message: MessageID, _ route: ActiveRoute, isUntried: Bool = false, owner: String, until: Timestamp,
+        _ dialect: SQLDialect
+    ) -> SQL {
+        """
+        WITH pick AS MATERIALIZED (
+            SELECT window_no, part FROM slice
+            WHERE app = \(route.app) AND message = \(message) AND route = \(route.route)
+                AND state = \(code: Slice.State.ready)
+                \(name: isUntried ? "AND attempt = 0" : "")
+            LIMIT 1 \(name: dialect.lock))
+        UPDATE slice SET state = \(code: Slice.State.leased), owner = \(owner), term = term + 1, lease_until = \(until)
+        WHERE app = \(route.app) AND message = \(message) AND route = \(route.route)
+            AND (window_no, part) IN (SELECT window_no, part FROM pick)
+        RETURNING \(columns)
+        """
+    }
+
+    static func extend(_ lease: Slice.Lease, owner: String, until: Timestamp) -> SQL {
+        """
+        UPDATE slice SET lease_until = \(extended(to: until))
+        WHERE \(matching(lease.id)) AND state = \(code: Slice.State.leased) AND owner = \(owner)
+            AND term = \(lease.term)
+        """
+    }
+
+    /// The end of a lease that is extended. Settlements and heartbeats may overtake each other, so a later end stays:
+    /// the holder relies on it. One that lies too far ahead was written before the clock was set back.
+    static func extended(to until: Timestamp) -> SQL {
+        """
+        CASE WHEN lease_until BETWEEN \(until) AND \(until + .seconds(Limits.leaseSeconds)) THEN lease_until \
+        ELSE \(until) END
+        """
+    }
+
+    /// Ends leases whose holders are gone, and marks what they may have sent as in doubt. A slice of a paused message
+    /// is held, and one of an ended message ends; any other is ready again.
+    /// - Parameter process: leases of this process have sent nothing yet.
+    static func takeBack(by process: String?) -> SQL {
+        """
+        UPDATE slice SET owner = \(String?.none),
+            doubt = CASE WHEN owner = \(process) THEN doubt WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
+                ELSE \(Slice.Lane.bulk.devicesInFlightMax) END,
+            state = \(effective(.ready))
+        """
+    }
+
+    static func abandoned(at now: Timestamp) -> SQL {
+        "SELECT \(StoredSliceKey.columns), term FROM slice WHERE \(isAbandoned(at: now))"
+    }
+
+    /// Whether a slice is leased by a holder that is gone: its lease has ended, or its end lies so far ahead that the
+    /// clock was set back since. Holders extend their leases by the new clock.
+    static func isAbandoned(at now: Timestamp) -> SQL {
+        """
+        state = \(code: Slice.State.leased)
+            AND (lease_until < \(now) OR lease_until - \(2000 * Limits.leaseSeconds) > \(now))
+        """
+    }
 }
 
 /// Leases, from the first to the last term.
