@@ -55,6 +55,14 @@ import Testing
         #expect(large == [])
     }
 
+    /// Build products contain zero bytes; nothing else here but images does.
+    @Test("are text, except for images in docs")
+    func text() throws {
+        let paths = try repository.paths().filter { !$0.hasPrefix("docs/images/") }
+        let binary = try paths.filter { try Data(contentsOf: repository.root.appending(path: $0)).contains(0) }
+        #expect(binary == [])
+    }
+
     private func swiftFiles() throws -> [Repository.File] {
         let files = try repository.swiftFiles(under: "Sources") + repository.swiftFiles(under: "SDK/Sources")
         #expect(files.count > 100, "the sources were not found")
