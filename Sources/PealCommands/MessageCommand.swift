@@ -72,10 +72,8 @@ struct MessageUpdateCommand: AsyncParsableCommand {
         commandName: "update",
         abstract: "Change a message that is still scheduled, or the rate of one that is being sent.",
         discussion: """
-              peal message update ID --title 'Hello again' --ttl 600
-
-            Options for content and delivery replace single members of the message. The audience, the schedule, and each \
-            part in --file replace that part as a whole.
+            Options for content and delivery change only what they name, such as --title 'Hello again' --ttl 600. The \
+            audience, the schedule and each part in --file are replaced as a whole.
             """)
 
     @OptionGroup var name: MessageResource.Name

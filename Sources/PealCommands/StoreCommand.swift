@@ -62,9 +62,9 @@ struct BackupCommand: AsyncParsableCommand {
 /// `peal restore`.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Restore a backup. Never replaces an existing store.",
+        commandName: "restore", abstract: "Restore a backup.",
         discussion: """
-            Takes the options and the environment of serve. An existing store is never replaced. Afterwards, serve \
+            Takes the options and the environment of serve. It never replaces an existing store. Afterwards, serve \
             --paused accepts requests without sending anything.
             """)
 

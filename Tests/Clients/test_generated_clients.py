@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from doc_examples import examples
 from openapi_fixture import OpenAPIFixture
 
 PROGRAMS = pathlib.Path(__file__).parent / "generated"
@@ -25,41 +26,6 @@ def fixture(tmp_path_factory):
     fixture.stop()
 
 
-def referenced(part, names):
-    """Adds to `names` what `part` refers to."""
-    if isinstance(part, dict):
-        names |= {part["$ref"]} if isinstance(part.get("$ref"), str) else set()
-        part = list(part.values())
-    if isinstance(part, list):
-        for inner in part:
-            referenced(inner, names)
-
-
-def only(document, tag):
-    """The document of one API, with the components that it refers to."""
-    paths = {
-        path: {method: operation for method, operation in item.items() if tag in operation["tags"]}
-        for path, item in document["paths"].items()
-    }
-    names, before = set(), None
-    referenced(paths, names)
-    while before != names:
-        before = set(names)
-        for name in before:
-            kind, component = name.split("/")[2:]
-            referenced(document["components"][kind][component], names)
-    components = {
-        kind: {
-            name: component
-            for name, component in items.items()
-            if kind == "securitySchemes" or f"#/components/{kind}/{name}" in names
-        }
-        for kind, items in document["components"].items()
-    }
-    rest = {name: value for name, value in document.items() if name != "webhooks"}
-    return {**rest, "paths": {path: item for path, item in paths.items() if item}, "components": components}
-
-
 def run(*command, cwd, environment=None):
     result = subprocess.run(
         [str(part) for part in command], cwd=cwd, env={**os.environ, **(environment or {})}, capture_output=True,
@@ -71,8 +37,10 @@ def run(*command, cwd, environment=None):
 
 def generate(fixture, directory, generator, **properties):
     """Generates a client of the native API into `directory`."""
+    (native,) = (block.text for block in examples("docs/openapi.md", "jq"))
+    (directory / "openapi.json").write_text(json.dumps(fixture.document()))
     document = directory / "native.json"
-    document.write_text(json.dumps(only(fixture.document(), "Native")))
+    document.write_text(run("jq", native, "openapi.json", cwd=directory))
     text = ",".join(f"{name}={value}" for name, value in properties.items())
     command = [GENERATOR, "generate", "-i", document, "-g", generator, "-o", directory / "client"]
     run(*command, "--additional-properties", text, cwd=directory)

@@ -119,6 +119,13 @@ def test_the_first_push(tmp_path):
     assert "fail" not in outputs[10]
 
 
+def test_the_page_of_the_simulator(tmp_path):
+    path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
+    inbox, fault = run_examples("docs/simulator.md", {"PATH": path}, tmp_path, {"/tmp/sim": tmp_path / "sim"})
+    assert json.loads(inbox) == {"items": [], "count": 0}
+    assert json.loads(fault) == {"ok": True}
+
+
 def test_an_iphone(fixture):
     token = secrets.token_hex(32)
     outputs = fixture.run("iphone", DEVICE_TOKEN=token)

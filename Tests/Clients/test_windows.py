@@ -167,7 +167,7 @@ def test_verify_says_what_microsoft_answered(windows):
     fixture = windows()
     path = f"/apps/{fixture.app}/credentials/wns/verify"
     good = fixture.peal.post(path)
-    assert good["result"] == "accepted" and "access token granted" in good["detail"]
+    assert good["result"] == "accepted" and "access token was granted" in good["detail"]
     fixture.put_credential("tenant", client_secret="wrong")
     bad = fixture.peal.post(path)
     assert (bad["result"], bad["status"], bad["reason"]) == ("refused", 401, "invalid_client")

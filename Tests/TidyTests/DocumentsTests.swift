@@ -37,13 +37,13 @@ import Testing
         #expect(names.filter { !words.contains($0) } == [])
     }
 
-    /// The constants of `Limits` and of its extensions. The limits of one dialect are in that dialect's folder.
+    /// The constants of `Limits` and of its extensions; a file may have several. The limits of one dialect are in that
+    /// dialect's folder.
     private static func limits(_ file: Repository.File) -> [String] {
-        guard let start = file.text.firstMatch(of: /\b(?:enum|extension) Limits \{/)?.range.lowerBound else {
-            return []
+        file.text.matches(of: /\b(?:enum|extension) Limits \{/).flatMap { start in
+            let body = file.text[start.range.lowerBound...].components(separatedBy: "\n}").first ?? ""
+            return SwiftText(body).code.matches(of: /\bstatic let (\w+)/).map { String($0.output.1) }
         }
-        let body = file.text[start...].components(separatedBy: "\n}").first ?? ""
-        return SwiftText(body).code.matches(of: /\bstatic let (\w+)/).map { String($0.output.1) }
     }
 
     @Test("name every state in states.md")

@@ -144,7 +144,7 @@ struct Gatekeeper: Sendable {
     /// The error for a caller whose key is valid, but not for this path. The audit log names the caller.
     private func misplaced(_ caller: Caller, _ visit: Visit) -> PealError {
         recognize(caller, visit)
-        return PealError(.forbidden, "this key is not valid for this path")
+        return PealError(.forbidden, "this key is for another API; use a key of the dialect of this path")
     }
 
     private func caller(

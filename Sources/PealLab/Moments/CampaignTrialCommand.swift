@@ -33,7 +33,7 @@ struct CampaignTrialCommand: ParsableCommand {
     @Option(help: "The chance that a wake-up reaches its phone.")
     var arrival = 0.8
 
-    @Flag(help: "Prints JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     func validate() throws {

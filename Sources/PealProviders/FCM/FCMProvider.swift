@@ -148,7 +148,7 @@ extension FCMProvider {
     ) async -> CredentialVerification {
         guard let serviceAccount = credential.fcm, let account = account(credential, fingerprint: fingerprint)
         else {
-            return CredentialVerification(.refused, reason: "NoCredential", detail: "the credential cannot be used")
+            return CredentialVerification(.refused, reason: "NoCredential", detail: "The credential cannot be used.")
         }
         let reply = await account.tokens.renew()
         guard case .granted(let accessToken, _) = reply else { return CredentialVerification(reply) }

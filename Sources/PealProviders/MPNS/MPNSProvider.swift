@@ -33,7 +33,7 @@ package final class MPNSProvider: RequestProvider {
     ) async -> CredentialVerification {
         CredentialVerification(
             .unverifiable, reason: "NoService",
-            detail: "MPNS cannot be verified without a channel, and the live service has been shut down")
+            detail: "MPNS cannot be verified without a channel, and the live service has been shut down.")
     }
 
     func makePool(_ order: PageOrder) -> RequestPool? {

@@ -87,19 +87,19 @@ extension CredentialVerification {
     init(_ reply: AccessTokenReply) {
         switch reply {
         case .granted:
-            self.init(.accepted, status: 200, detail: "access token granted; nothing was sent to a device")
+            self.init(.accepted, status: 200, detail: "An access token was granted. Nothing was sent to a device.")
         case .refused(let failure):
-            self.init(.refused, failure, "the token endpoint refused the credential")
+            self.init(.refused, failure, "The token endpoint refused the credential")
         case .failed(let failure, _):
-            self.init(.unreachable, failure, "the token endpoint issued no access token")
+            self.init(.unreachable, failure, "The token endpoint issued no access token")
         }
     }
 
-    /// - Parameter sentence: what happened, for people; the failure's own detail follows.
+    /// - Parameter sentence: what happened, for people, without a full stop; the failure's own detail follows.
     init(_ result: Result, _ failure: AccessTokenReply.Failure, _ sentence: String) {
         self.init(
             result, status: failure.status, reason: failure.reason,
-            detail: failure.detail.isEmpty ? sentence : "\(sentence): \(failure.detail)")
+            detail: failure.detail.isEmpty ? "\(sentence)." : "\(sentence): \(failure.detail)")
     }
 }
 

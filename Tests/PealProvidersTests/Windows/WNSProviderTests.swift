@@ -178,7 +178,7 @@ struct WNSProviderTests {
         let down = try HTTPPeer { _ in .reply(503) }
         let accepted = try await provider(good).verify(Self.tenant, fingerprint: "f", environment: .production)
         #expect(accepted.result == .accepted && accepted.status == 200)
-        #expect(accepted.detail.contains("access token granted"))
+        #expect(accepted.detail.contains("access token was granted"))
         #expect(good.requests.map(\.target) == ["/tenant-1/oauth2/v2.0/token"])
         let refused = try await provider(bad).verify(Self.storeApp, fingerprint: "f", environment: .production)
         #expect(refused.result == .refused && refused.status == 401 && refused.reason == "invalid_client")
