@@ -73,6 +73,8 @@ struct StoreSession: StoreWriting {
         var used: [AppRoute: Bool] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
+        /// Whether apps have a frequency cap.
+        var caps: [AppKey: Bool] = [:]
         /// Whether an app, a credential, a key or an admin was changed.
         var changesSetup = false
         /// Phases of campaigns.

@@ -65,6 +65,8 @@ def images():
         ("/missing.jpg", "k", None, ""),
         ("/slow.jpg", "k", "0.3", ""),
         ("/cat.jpg", "k", "1.5", "k.jpg k.jpg"),
+        # A subclass that was delayed begins when the time is over.
+        ("/slow.jpg", "k", "-1", ""),
         (None, "k", None, ""),
         ("/cat.jpg", None, None, "request-1.jpg request-1.jpg"),
     ],

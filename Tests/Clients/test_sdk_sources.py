@@ -1,11 +1,13 @@
 """The SDK's code for Apple's frameworks, type-checked against stubs, and its documentation, built by DocC."""
 
+import http.server
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -91,6 +93,66 @@ def test_the_watch_uses_no_sound_of_the_apps_own():
             elif words == ["#endif"]:
                 watches.pop()
             assert not (watches[-1] and "UNNotificationSound(named:" in line), f"{file}: {line}"
+
+
+EXCHANGE = """import Foundation
+let exchange = URLSessionExchange(timeoutSeconds: 20, bytesMax: 1_000_000, redirects: .refused)
+for path in CommandLine.arguments.dropFirst(2) {
+    let request = HTTPRequest("POST", URL(string: CommandLine.arguments[1] + path)!, body: Data("hello".utf8))
+    let sending = Task { try await exchange.send(request) }
+    if path == "/silent" { Task { try await Task.sleep(nanoseconds: 200_000_000); sending.cancel() } }
+    do {
+        let answer = try await sending.value
+        print(path, answer.status, answer.body.count, answer.headers["x-echo"] ?? "-")
+    } catch { print(path, (error as? URLError)?.code == .cancelled ? "cancelled" : "none") }
+}
+"""
+
+
+def test_a_response_that_is_too_large_is_not_loaded(tmp_path):
+    """A phone has little memory in the background, and an extension still less."""
+    sent, ended = {}, threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            echo = self.rfile.read(int(self.headers["content-length"])).decode()
+            size = {"/declared": 1_000_000_000, "/endless": 1_000_000_000, "/whole": 1_000_000}.get(self.path, 0)
+            if self.path == "/silent":
+                ended.wait(20)
+                return
+            self.send_response(302 if self.path == "/moved" else 200)
+            self.send_header("x-echo", echo)
+            self.send_header("location", "/whole")
+            if self.path != "/endless":
+                self.send_header("content-length", str(size))
+            self.end_headers()
+            sent[self.path] = 0
+            try:
+                while sent[self.path] < size:
+                    sent[self.path] += self.wfile.write(bytes(min(50_000, size - sent[self.path])))
+            except ConnectionError:
+                pass
+
+        def log_message(self, *arguments):
+            pass
+
+    (tmp_path / "main.swift").write_text(EXCHANGE)
+    settings = [option for option in SETTINGS if option != "-parse-as-library"]
+    run(tmp_path, "swiftc", *settings, "-o", "load", "main.swift", str(SOURCES / "PealDevice" / "HTTPExchange.swift"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        paths = ["/small", "/declared", "/endless", "/whole", "/moved", "/silent"]
+        shown = subprocess.run(
+            [tmp_path / "load", f"http://127.0.0.1:{server.server_port}", *paths],
+            env={"PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"}, capture_output=True, text=True, timeout=120)
+        ended.set()
+        server.shutdown()
+    assert shown.stdout.splitlines() == [
+        "/small 200 0 hello", "/declared none", "/endless none", "/whole 200 1000000 hello", "/moved 302 0 hello",
+        "/silent cancelled",
+    ], shown
+    # The rest had been sent before the connection was closed.
+    assert sent["/declared"] < 500_000_000 and sent["/endless"] < 500_000_000, sent
 
 
 @pytest.mark.skipif(shutil.which("docc") is None, reason="the toolchain has no DocC")

@@ -117,6 +117,10 @@ extension DeviceMomentTests {
             let trail = try await server.fixture.admin(.get, "…/messages/\(message)/deliveries?device=\(phone.device)")
             let names = trail["items"]?.arrayValue?.compactMap { $0["event"]?.stringValue } ?? []
             #expect(Set(names).isSuperset(of: ["received", "shown", "opened"]), "\(trail.text)")
+            let counts = try await server.fixture.admin(.get, "…/messages/\(message)")["receipts"]
+            #expect(
+                counts == ["received": 1, "shown": 1, "opened": 1, "dismissed": 0, "content_opened": 0],
+                "what the tablet reported does not count: \(counts.map(\.text) ?? "")")
         }
     }
 

@@ -131,11 +131,29 @@ struct WakeTests {
         }
     }
 
-    @Test("are not repeated when the network refuses them, and not sent without a credential")
+    @Test("are neither sent nor counted without a credential, and follow when the app has one")
+    func withoutCredential() async throws {
+        let fixture = try await DeliveryFixture()
+        try await Self.install(fixture, 1, route: .apnsSandbox)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            _ = try await Self.schedule(fixture)
+            let due = fixture.now
+            try await fixture.drive { try await fixture.store.read { try $0.nextWakeAt() ?? due } > due }
+            let installation = try await fixture.store.read { [app = fixture.app] in
+                try $0.installation(app: app, device: 1)
+            }
+            #expect(installation?.wakes.number == 0 && installation?.wakes.lastAt == nil)
+            try await fixture.putCredential(.sandbox)
+            fixture.time.advance(by: .seconds(Limits.wakeIntervalSeconds))
+            try await fixture.drive { fixture.provider.pages.count == 1 }
+        }
+    }
+
+    @Test("are not repeated when the network refuses them")
     func refused() async throws {
         let fixture = try await DeliveryFixture()
         try await Self.install(fixture, 1)
-        try await Self.install(fixture, 2, route: .apnsSandbox)
         fixture.provider.answers { _ in .verdict(.holdAddress(after: .seconds(10)), "TooManyRequests") }
         let service = fixture.service()
         try await fixture.running(service) {

@@ -255,4 +255,41 @@ struct MomentStoreTests {
             #expect(receipts.isEmpty)
         }
     }
+    @Test(
+        "a message that a phone claims or is alerted for counts once for the frequency cap",
+        arguments: StoreUnderTest.allCases)
+    func frequencyCap(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.store.write(.control) { [app = fixture.app] store in
+            guard var own = try store.app(key: app) else { return }
+            own.settings.replaceRules(.init([("frequency_cap", ["messages": 1, "hours": 24])]))
+            try store.updateApp(own)
+        }
+        func waits(_ key: DeviceKey) async throws -> Bool {
+            try await fixture.store.write(.settle) { [app = fixture.app, now = fixture.now] in
+                let (cap, id) = (FrequencyCap(messages: 1, hours: 24), MessageID(high: 1, low: UInt64(key)))
+                return try $0.reserve([key], app: app, message: id, cap: cap, now: now)[key] != nil
+            }
+        }
+        var phones: [DeviceKey] = []
+        for user in ["ann", "bob", "eve"] {
+            phones.append(try await fixture.register(phones.count + 1, user: user).device.key)
+        }
+        let ann = phones[0]
+        let moments = try await Self.insert(fixture, Self.draft(fixture, users: ["ann", "bob"]))
+        var urgent = Self.draft(fixture, users: ["eve"])
+        urgent.options.isTransactional = true
+        _ = try await Self.insert(fixture, urgent)
+        _ = try await fixture.store.write(.intake) { [now = fixture.now] store in
+            let claim = MomentClaim(
+                id: ClaimID(high: 1, low: 1), target: .init(device: ann, route: .apnsProduction), rev: 1,
+                hasLedger: true)
+            return try store.apply(.claim(claim), to: moments[0], now: now)
+        }
+        fixture.time.advance(by: .seconds(3600))
+        _ = try await Self.fire(fixture)
+        #expect(try await waits(ann))
+        #expect(try await waits(phones[1]))
+        #expect(try await !waits(phones[2]), "a transactional message does not count")
+    }
 }

@@ -51,11 +51,11 @@ public enum Redirects: Sendable, Hashable {
 /// Sends requests over `URLSession`, without cookies or caches. A request ends when its task is cancelled.
 public struct URLSessionExchange: HTTPExchange {
     private let session: URLSession
-    private let bytesMax: Int
+    private let loads: Loads
 
     /// - Parameters:
     ///   - timeoutSeconds: for a whole exchange; the system grants 30 s in the background.
-    ///   - bytesMax: a larger response counts as none.
+    ///   - bytesMax: a response with a larger body counts as none, and its rest is not loaded.
     ///   - redirects: none unless the requests carry no token.
     public init(
         timeoutSeconds: Double = 10, bytesMax: Int = 8 * 1024 * 1024, redirects: Redirects = .refused
@@ -65,8 +65,8 @@ public struct URLSessionExchange: HTTPExchange {
         configuration.timeoutIntervalForResource = timeoutSeconds
         configuration.httpCookieStorage = nil
         configuration.urlCache = nil
-        session = URLSession(configuration: configuration, delegate: RedirectGuard(redirects), delegateQueue: nil)
-        self.bytesMax = bytesMax
+        loads = Loads(bytesMax: bytesMax, redirects: redirects)
+        session = URLSession(configuration: configuration, delegate: loads, delegateQueue: nil)
     }
 
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -74,21 +74,77 @@ public struct URLSessionExchange: HTTPExchange {
         order.httpMethod = request.method
         order.httpBody = request.body
         for (name, value) in request.headers { order.setValue(value, forHTTPHeaderField: name) }
-        let (data, answer) = try await session.data(for: order)
-        guard let response = answer as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-        guard data.count <= bytesMax else { throw URLError(.dataLengthExceedsMaximum) }
-        var headers: [String: String] = [:]
-        for (name, value) in response.allHeaderFields {
-            if let name = name as? String, let value = value as? String { headers[name.lowercased()] = value }
+        let task = session.dataTask(with: order)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                loads.begin(task, continuation)
+                if Task.isCancelled { task.cancel() }
+            }
+        } onCancel: {
+            task.cancel()
         }
-        return HTTPResponse(response.statusCode, headers: headers, body: data)
     }
 }
 
-private final class RedirectGuard: NSObject, URLSessionTaskDelegate {
-    private let redirects: Redirects
+/// The responses that are being received: bodies are collected up to a limit.
+///
+/// `@unchecked Sendable`: `waiting` is accessed only under `lock`. `Mutex` needs iOS 18.
+private final class Loads: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    private struct Load {
+        let continuation: CheckedContinuation<HTTPResponse, any Error>
+        var body = Data()
+        var isTooLarge = false
+    }
 
-    init(_ redirects: Redirects) { self.redirects = redirects }
+    private let bytesMax: Int
+    private let redirects: Redirects
+    private let lock = NSLock()
+    /// By the identifiers of their tasks.
+    private var waiting: [Int: Load] = [:]
+
+    init(bytesMax: Int, redirects: Redirects) { (self.bytesMax, self.redirects) = (bytesMax, redirects) }
+
+    func begin(_ task: URLSessionDataTask, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+        lock.withLock { waiting[task.taskIdentifier] = Load(continuation: continuation) }
+        task.resume()
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        let isTooLarge = response.expectedContentLength > Int64(bytesMax)
+        if isTooLarge { lock.withLock { waiting[dataTask.taskIdentifier]?.isTooLarge = true } }
+        completionHandler(isTooLarge ? .cancel : .allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isTooLarge = lock.withLock { () -> Bool in
+            guard var load = waiting.removeValue(forKey: dataTask.taskIdentifier) else { return false }
+            load.isTooLarge = load.isTooLarge || load.body.count + data.count > bytesMax
+            if !load.isTooLarge { load.body.append(data) }
+            waiting[dataTask.taskIdentifier] = load
+            return load.isTooLarge
+        }
+        if isTooLarge { dataTask.cancel() }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let load = lock.withLock({ waiting.removeValue(forKey: task.taskIdentifier) }) else { return }
+        if load.isTooLarge {
+            load.continuation.resume(throwing: URLError(.dataLengthExceedsMaximum))
+        } else if let error {
+            load.continuation.resume(throwing: error)
+        } else if let response = task.response as? HTTPURLResponse {
+            var headers: [String: String] = [:]
+            for (name, value) in response.allHeaderFields {
+                if let name = name as? String, let value = value as? String { headers[name.lowercased()] = value }
+            }
+            load.continuation.resume(returning: HTTPResponse(response.statusCode, headers: headers, body: load.body))
+        } else {
+            load.continuation.resume(throwing: URLError(.badServerResponse))
+        }
+    }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

@@ -23,7 +23,7 @@
         /// One for all notifications of the process: a session that is not invalidated stays in memory, of which an
         /// extension has little. The person waits for the notification meanwhile; the app sends later what could not be
         /// sent.
-        private static let exchange = URLSessionExchange(timeoutSeconds: 4)
+        private static let exchange = URLSessionExchange(timeoutSeconds: 4, bytesMax: 256 * 1024)
 
         private var receipt: Task<Void, Never>?
 

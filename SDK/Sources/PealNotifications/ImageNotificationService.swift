@@ -11,7 +11,7 @@
     ///
     /// If anything fails, the notification is shown without the image, and never later than iOS allows.
     open class ImageNotificationService: UNNotificationServiceExtension {
-        private var handover: Handover?
+        private let current = CurrentHandover()
 
         override open func didReceive(
             _ request: UNNotificationRequest, withContentHandler handler: @escaping (UNNotificationContent) -> Void
@@ -20,11 +20,37 @@
                 let image = NotificationImage(userInfo: content.userInfo, fallback: request.identifier)
             else { return handler(request.content) }
             let handover = Handover(of: content, to: handler)
-            self.handover = handover
+            guard current.begin(handover) else { return handover.end() }
             handover.fetch(image)
         }
 
-        override open func serviceExtensionTimeWillExpire() { handover?.end() }
+        override open func serviceExtensionTimeWillExpire() { current.expire()?.end() }
+    }
+
+    /// The handover of a service, and whether its time is over. A subclass may begin on one thread while the system
+    /// ends the time on another.
+    ///
+    /// `@unchecked Sendable`: mutable state is accessed only under `lock`.
+    private final class CurrentHandover: @unchecked Sendable {
+        private let lock = NSLock()
+        private var handover: Handover?
+        private var isOver = false
+
+        /// Returns false if the time is over: then nothing may be fetched any more.
+        func begin(_ handover: Handover) -> Bool {
+            lock.withLock {
+                self.handover = handover
+                return !isOver
+            }
+        }
+
+        /// The handover that must end now.
+        func expire() -> Handover? {
+            lock.withLock {
+                isOver = true
+                return handover
+            }
+        }
     }
 
     /// A notification's content on its way to the screen. The download and the timeout run on different threads; the
@@ -53,6 +79,8 @@
             }
             lock.withLock { download = task }
             task.resume()
+            // The time may have ended before there was a download to cancel.
+            if lock.withLock({ waiting == nil }) { task.cancel() }
         }
 
         /// Cancels the download.

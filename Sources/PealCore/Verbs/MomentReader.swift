@@ -86,7 +86,8 @@ package struct MomentReader {
         return refused
     }
 
-    /// The events that the device may report, with plausible times, and the others.
+    /// The events that the device may report, with plausible times, and those that are refused. An event about a
+    /// message that another device of the user has, or none yet, is neither: nothing follows from it.
     private func judged(
         _ events: [DeviceEvent], visible: Set<MessageID>, in store: any StoreReading, now: Timestamp
     ) throws -> (accepted: [DeviceEvent], refused: [RefusedEvent]) {
@@ -100,11 +101,18 @@ package struct MomentReader {
                 refused.append(.init(id: event.id.description, error: .invalid("at", "the event is too old")))
             } else if let id = event.message, !visible.contains(id) || message == nil {
                 refused.append(.init(id: event.id.description, error: .notFound("message")))
-            } else {
+            } else if try message.map(has) ?? true {
                 accepted.append(event)
             }
         }
         return (accepted, refused)
+    }
+
+    /// Whether a message went to the device: with a delivery window, only what it claimed or was alerted for. Messages
+    /// without one are judged by `visible`.
+    private func has(_ message: Message) throws -> Bool {
+        guard message.windowUntil != nil else { return true }
+        return try store.moment(app: app, message: message.id, device: device.key) != nil
     }
 
     /// Does what follows from a new event.
@@ -115,8 +123,6 @@ package struct MomentReader {
     ) throws -> [Receipt] {
         let receipt = event.kind.momentReceipt
         let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
-        // No device was allowed to show it.
-        if let moment, moment.state == .open || moment.state == .cancelled { return [] }
         if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
             let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
             try store.countOpen(app: app, userID: user, hour: Int(hour))

@@ -34,7 +34,10 @@ struct Waker: Sendable {
         do {
             guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
             let (orders, count) = try await context.store.write(.rest) { [self] store in
-                try store.takeWakes(now: now, limit: limit, quiet: .system, wait: waitingTime) {
+                var credentials: [AppKey: [CredentialRecord]] = [:]
+                return try store.takeWakes(
+                    now: now, limit: limit, quiet: .system, wait: { try waitingTime($0, &credentials, in: store) }
+                ) {
                     let range = UInt64(2 * Limits.wakeJitterSeconds + 1)
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }
@@ -54,10 +57,16 @@ struct Waker: Sendable {
     }
 
     /// How long a device waits whose route can take nothing now: shortly for earlier answers, and until the next usual
-    /// wake-up while the route is closed.
-    private func waitingTime(_ route: ActiveRoute) -> Duration? {
+    /// wake-up while the route is closed or the app has no credential for it.
+    /// - Parameter known: the credentials of the apps that this round has asked about.
+    private func waitingTime(
+        _ route: ActiveRoute, _ known: inout [AppKey: [CredentialRecord]], in store: any StoreReading
+    ) throws -> Duration? {
         if awaited.isBusy(route) { return .seconds(Limits.wakeBusySeconds) }
-        return isClosed(route) ? .seconds(Limits.wakeIntervalSeconds) : nil
+        if isClosed(route) { return .seconds(Limits.wakeIntervalSeconds) }
+        let credentials = try known[route.app] ?? store.credentialRecords(app: route.app)
+        known[route.app] = credentials
+        return credentials.contains { $0.isUsed(on: route.route) } ? nil : .seconds(Limits.wakeIntervalSeconds)
     }
 
     private func isClosed(_ route: ActiveRoute) -> Bool { context.routes.change(route) { $0.closedUntil != nil } }
@@ -79,7 +88,7 @@ struct Waker: Sendable {
         }
     }
 
-    /// If the route has been closed meanwhile or the app has no credential, the wake-up is lost.
+    /// If the route has been closed meanwhile or the credential was deleted, the wake-up is lost.
     private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async {
         guard !isClosed(route), let slot = CredentialSlot(of: route), let provider = context.providers[slot.provider]
         else { return }

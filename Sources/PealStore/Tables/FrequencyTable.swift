@@ -28,9 +28,7 @@ extension StoreSession {
     func reserve(
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp] {
-        var counted: Set<DeviceKey> = []
-        try connection.scan(FrequencyTable.ofMessage, keys.map { (app, $0, message) }) { counted.insert($0.int(0)) }
-        let fresh = keys.filter { !counted.contains($0) }
+        let fresh = try uncounted(keys, app: app, message: message)
         var (counts, oldest): ([DeviceKey: Int64], [DeviceKey: Timestamp]) = ([:], [:])
         // Rows that are far ahead are from before the clock was set back: they would count until it has caught up.
         let (since, until) = (now - cap.period, now + cap.period)
@@ -47,5 +45,26 @@ extension StoreSession {
                 FrequencyTable.insert($0, app: app, message: message, now: now)
             })
         return waits
+    }
+    /// Counts the message for each of the devices, once, whatever the cap allows.
+    func count(_ keys: [DeviceKey], app: AppKey, message: MessageID, now: Timestamp) throws {
+        try connection.execute(
+            try uncounted(keys, app: app, message: message).map {
+                FrequencyTable.insert($0, app: app, message: message, now: now)
+            })
+    }
+
+    private func uncounted(_ keys: [DeviceKey], app: AppKey, message: MessageID) throws -> [DeviceKey] {
+        var counted: Set<DeviceKey> = []
+        try connection.scan(FrequencyTable.ofMessage, keys.map { (app, $0, message) }) { counted.insert($0.int(0)) }
+        return keys.filter { !counted.contains($0) }
+    }
+
+    /// Whether the app has a frequency cap.
+    func hasCap(_ app: AppKey) throws -> Bool {
+        if let known = memo.caps[app] { return known }
+        let has = try self.app(key: app)?.settings.rules.frequencyCap != nil
+        memo.caps[app] = has
+        return has
     }
 }

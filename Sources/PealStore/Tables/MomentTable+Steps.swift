@@ -26,6 +26,7 @@ extension StoreSession {
         if moment.state == .open, step.moment.state != .open {
             try connection.post(MomentTable.begin(moment.message, app: moment.app, now: now))
         }
+        try countDisplays(of: step, after: moment, now: now)
         for notice in step.notices { try report(notice, of: step.moment, now: now) }
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
             let key = MessageChanges.MessageKey(app: moment.app, message: moment.message)
@@ -35,6 +36,18 @@ extension StoreSession {
             try addStatistics([(app: moment.app, item: Statistics(at: now, counts))])
         }
         return step
+    }
+
+    /// Counts a message for the devices that may show it now. A cap delays no message with a delivery window, but it
+    /// delays others after one.
+    private func countDisplays(of step: MomentStep, after former: Moment, now: Timestamp) throws {
+        let isClaimed = former.state == .open && step.moment.state == .claimed
+        let devices = isClaimed ? [step.moment.device].compactMap(\.self) : step.alerts.map(\.device)
+        let (app, message) = (former.app, former.message)
+        guard !devices.isEmpty, try hasCap(app), try !alertTerms(app: app, message: message).isTransactional else {
+            return
+        }
+        try count(devices, app: app, message: message, now: now)
     }
 
     /// Whether an alert begins that must be tried although its message may have ended with the window: to a claimant
