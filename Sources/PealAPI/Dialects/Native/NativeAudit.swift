@@ -94,7 +94,7 @@ struct NativeAudit: Sendable {
         case .sound(let rows), .incomplete(_, _, let rows): return ["ok": true, "rows": .integer(rows)]
         case .broken(let number, let reason):
             services.logger.error(
-                "the audit log was changed", metadata: ["row": "\(number)", "reason": "\(reason)"])
+                "the audit log was changed", metadata: ["row": .stringConvertible(number), "reason": "\(reason)"])
             let row = try await services.verbs.audit.rows(AuditFilter(), after: number - 1, limit: 1).first
             return .compact([
                 ("ok", false), ("row", .integer(number)),
