@@ -31,8 +31,9 @@ struct NativeAudit: Sendable {
         }
         try await AccessRecorder(services).write()
         if wantsLines { return lines(filter) }
-        let rows = try await services.verbs.audit.rows(filter, before: list.number, limit: list.fetchCount)
-        return list.answer(rows, cursor: { NativeList.bytes($0.number) }, json: \.json)
+        let (rows, isComplete) = try await services.verbs.audit.rows(
+            filter, before: list.number, limit: list.fetchCount)
+        return list.answer(rows, isComplete: isComplete, cursor: { NativeList.bytes($0.number) }, json: \.json)
     }
 
     private static func wantsLines(_ accept: String?) -> Bool {
