@@ -143,7 +143,7 @@ struct APIClient: Sendable {
             // If a server repeated a cursor, the list would never end.
             cursor = next == cursor ? nil : next
         } while cursor != nil && items.count < limit
-        if !isComplete { Surroundings.current.warn(CommandFailure.incompleteDevices.description) }
+        if !isComplete { Surroundings.current.warn(CommandFailure.incompleteList.description) }
         return .compact([
             ("items", .array(items)), ("next_cursor", cursor.map(JSON.string) ?? .null),
             ("incomplete", isComplete ? nil : true),

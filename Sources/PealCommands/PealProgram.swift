@@ -97,8 +97,8 @@ enum CommandFailure: Error, CustomStringConvertible, Equatable {
     /// The request that a dry run does not send. It is printed, and the command succeeds.
     case dryRun(JSON)
 
-    static let incompleteDevices = CommandFailure.failed(
-        "devices or their details are missing, because the server's database is damaged; its log names the rows")
+    static let incompleteList = CommandFailure.failed(
+        "items or their details are missing, because the server's database is damaged; its log names the rows")
 
     var exitCode: Int32 {
         switch self {

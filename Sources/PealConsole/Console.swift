@@ -268,8 +268,9 @@ struct AccessLine {
             "answered a request",
             metadata: [
                 "request_id": "\(requestID)", "method": "\(method.rawValue)", "route": "\(route)",
-                "status": "\(status)",
-                "duration_ms": "\(Double(microseconds) / 1000)", "actor": "\(who)", "address": "\(address)",
+                "status": .stringConvertible(status),
+                "duration_ms": .stringConvertible(Double(microseconds) / 1000), "actor": "\(who)",
+                "address": "\(address)",
             ])
     }
 }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import Synchronization
 
 /// One request to a page, as handlers receive it: who requests what, in which language.
 struct PageCall: Sendable {
@@ -18,6 +19,7 @@ struct PageCall: Sendable {
     var session: Session?
     /// The app in the path.
     var named: App?
+    private let omissions = Omissions()
 
     var services: ConsoleServices { console.services }
     var holder: Holder? { session?.holder }
@@ -32,6 +34,22 @@ struct PageCall: Sendable {
             guard let named else { throw .notFound("app") }
             return named
         }
+    }
+
+    /// Whether a list of this page lacks rows or details that cannot be read.
+    var hasOmissions: Bool { omissions.isNoted.load(ordering: .relaxed) }
+
+    /// Reads a list without the rows that cannot be read.
+    func list<R: Sendable>(
+        _ lane: ReadLane = .request, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> R {
+        shown(try await services.store.checkedList(lane, body))
+    }
+
+    /// The items of a list; the page says so if some are missing.
+    func shown<R>(_ list: (items: R, isComplete: Bool)) -> R {
+        if !list.isComplete { omissions.isNoted.store(true, ordering: .relaxed) }
+        return list.items
     }
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
@@ -56,6 +74,11 @@ struct PageCall: Sendable {
         let base = named.map { "/console/apps/\($0.id)/" } ?? "/console/"
         return base + segments.filter { !$0.isEmpty }.map(URLPath.segment).joined(separator: "/")
     }
+}
+
+/// Whether the lists of one page lack something. A reference, because handlers receive copies of the call.
+private final class Omissions: Sendable {
+    let isNoted = Atomic(false)
 }
 
 extension PageCall {

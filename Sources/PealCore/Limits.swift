@@ -208,6 +208,8 @@ extension Limits {
     package static let consoleSignInBytesMax = 16 * 1024
     /// Fields of a form of the console: a page searches them for each of its own.
     package static let consoleFormFieldsMax = 5000
+    /// JSON values of a field of a form, such as a condition: a page reads them several times.
+    package static let consoleJSONValuesMax = 10_000
     /// How long a link for signing in works.
     package static let signInLinkSeconds: Int64 = 300
     package static let growthDaysMax = 366

@@ -81,7 +81,8 @@ final class DeliveryContext: Sendable {
         guard !refused.isEmpty else { return }
         for slice in refused { leases.remove(slice.lease) }
         logger.warning(
-            "the direct lane is full; slices wait until their leases expire", metadata: ["slices": "\(refused.count)"])
+            "the direct lane is full; slices wait until their leases expire",
+            metadata: ["slices": .stringConvertible(refused.count)])
     }
 }
 

@@ -76,7 +76,7 @@ package struct ExperimentDecider: Sendable {
             "an experiment was decided",
             metadata: [
                 "app": "\(app.id)", "campaign": "\(campaign)", "verdict": "\(report.decision.rawValue)",
-                "share": "\(share)",
+                "share": .stringConvertible(share),
             ])
     }
 }

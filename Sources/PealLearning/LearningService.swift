@@ -69,7 +69,9 @@ package struct LearningService: Sendable {
         for release in released {
             logger.info(
                 "a moment model was released",
-                metadata: ["campaign": "\(release.draft.campaign)", "version": "\(release.draft.version)"])
+                metadata: [
+                    "campaign": "\(release.draft.campaign)", "version": .stringConvertible(release.draft.version),
+                ])
         }
         return released
     }

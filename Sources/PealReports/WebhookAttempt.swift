@@ -72,7 +72,7 @@ struct WebhookAttempt: Sendable {
 
     private func failure(_ delivery: WebhookDelivery) async -> Logger.Metadata {
         let reason = delivery.lastError ?? delivery.lastStatus.map { "\($0)" } ?? ""
-        return await metadata(delivery, ["attempts": "\(delivery.attempts)", "reason": "\(reason)"])
+        return await metadata(delivery, ["attempts": .stringConvertible(delivery.attempts), "reason": "\(reason)"])
     }
 
     private func metadata(_ delivery: WebhookDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {

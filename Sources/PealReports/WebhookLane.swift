@@ -84,7 +84,7 @@ struct WebhookLane: Sendable {
         let failed = leased.filter { $0.delivery.state == .failed }
         if !failed.isEmpty {
             context.metrics.change { $0.failed += failed.count }
-            let metadata = await metadata(["deliveries": "\(failed.count)"])
+            let metadata = await metadata(["deliveries": .stringConvertible(failed.count)])
             context.logger.warning("cannot compose the reports of messages", metadata: metadata)
         }
         return leased.isEmpty

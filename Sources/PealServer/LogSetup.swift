@@ -71,7 +71,8 @@ struct LogEntry {
     let metadata: Logger.Metadata
 
     /// An object with `at`, `level`, `message`, `source` and the metadata. Metadata with one of these names gets a
-    /// prefix, such as `metadata.message`. Every request writes an entry, so it is written without a `JSON` in between.
+    /// prefix, such as `metadata.message`; numbers are those that were given as `.stringConvertible`. Every request
+    /// writes an entry, so it is written without a `JSON` in between.
     var json: String {
         let own = [("at", at.description), ("level", level.rawValue), ("message", message), ("source", source)]
         var line: [UInt8] = []
@@ -93,6 +94,8 @@ struct LogEntry {
     private static func json(_ value: Logger.Metadata.Value) -> JSON {
         switch value {
         case .string(let text): .string(text)
+        case .stringConvertible(let value as any BinaryInteger): .integer(value)
+        case .stringConvertible(let value as Double) where value.isFinite: .number(value.description)
         case .stringConvertible(let value): .string(value.description)
         case .array(let values): .array(values.map(json))
         case .dictionary(let members):

@@ -52,6 +52,7 @@ struct Server {
 
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
+        logger.notice("the server is starting", metadata: ["version": "\(PealVersion.current)"])
         Self.limitArenas()
         PrivateFiles.fromNowOn()
         // The signal must not end the process before the reload service handles it.

@@ -28,7 +28,7 @@ extension SystemTime {
             offset = offset + step
             if abs(step / .seconds(1)) > 1 {
                 let words = "the clock of this machine was changed; scheduled times stay as they are"
-                logger.warning("\(words)", metadata: ["seconds": "\(step / .seconds(1))"])
+                logger.warning("\(words)", metadata: ["seconds": .stringConvertible(step / .seconds(1))])
             }
             try? await sleep(for: LagMeter.interval)
         }
@@ -136,7 +136,7 @@ final class DatabaseTime: TimeSource, Service {
         guard abs(offset) > Self.toleranceMilliseconds else { return true }
         logger.warning(
             "the clock of this machine differs from the database's",
-            metadata: ["offset_ms": "\(offset)", "followed": "the database's"])
+            metadata: ["offset_ms": .stringConvertible(offset), "followed": "the database's"])
         return true
     }
 
@@ -150,7 +150,7 @@ final class DatabaseTime: TimeSource, Service {
         guard abs(step / .seconds(1)) > Self.stepMin / .seconds(1) else { return }
         logger.warning(
             "the clock of the database was changed; this server takes back no leases for a while",
-            metadata: ["seconds": "\(step / .seconds(1))"])
+            metadata: ["seconds": .stringConvertible(step / .seconds(1))])
     }
 
     /// Measures first, so that a step is noticed before any decision that depends on the clock.

@@ -14,6 +14,7 @@ import uuid
 import pytest
 from conftest import AUTH, P256DH, SUBSCRIPTION
 from playwright.sync_api import expect
+from waiting import wait_until
 
 
 def test_people_sign_in_and_out(visit, fixture):
@@ -363,6 +364,60 @@ def test_a_phone_shows_every_route_of_an_app(admin, fixture):
             box = badge.bounding_box()
             assert box["x"] + box["width"] <= edge and badge.evaluate("e => e.scrollWidth <= e.clientWidth")
         admin.check()
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+def test_tables_are_as_wide_as_the_window_allows(visit, fixture, locale):
+    app, _ = fixture.app(f"Widths {locale}")
+    for dialect in ("pivotal", "richie", "native"):
+        fixture.peal.post(f"/apps/{app}/keys", {"dialect": dialect})
+    fixture.peal.put(f"/apps/{app}/webhooks/crm", {
+        "url": "http://127.0.0.1:9/", "kind": "events", "authentication": {"type": "bearer", "token": "t" * 24}})
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"all": True}, "content": {"title": "An offer with a long name"}, "campaign_id": "daily-reminder"})
+    fixture.finished(app, message["id"])
+    deliveries = f"/apps/{app}/webhooks/crm/deliveries"
+    wait_until(lambda: any(item["attempts"] for item in fixture.peal.get(deliveries)["items"]), 30)
+    visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale})
+    page = visitor.page
+    page.goto(fixture.url)
+    page.locator("[name=key]").fill(fixture.peal.admin_token)
+    page.locator(".card button").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    for width in (761, 901, 1101):
+        page.set_viewport_size({"width": width, "height": 900})
+        for path in ("", f"apps/{app}/", f"apps/{app}/messages", f"apps/{app}/keys", f"apps/{app}/webhooks/crm"):
+            visitor.open(path)
+            widths = page.locator(".table").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+            assert all(inner <= outer for inner, outer in widths), f"{path} at {width}: {widths}"
+        visitor.check()
+
+
+def test_a_message_on_a_stopped_route_says_why_it_waits(admin, fixture):
+    app, _ = fixture.app("Refused")
+    fixture.peal.put(f"/apps/{app}/credentials/apns/production", {**fixture.credential, "team_id": "WRONGTEAM1"})
+    message = fixture.peal.post(f"/apps/{app}/messages", {"audience": {"all": True}, "content": {"title": "Waits"}})
+    wait_until(lambda: fixture.peal.get(f"/apps/{app}/routes")["items"][0]["state"] == "stopped", 30)
+    page = admin.page
+    admin.open(f"apps/{app}/messages/{message['id']}")
+    expect(page.locator(".notice.warn")).to_contain_text("APNs production: Stopped. 5 devices")
+    admin.open(f"apps/{app}/credentials")
+    expect(page.locator("#apns .notice.bad")).to_contain_text("The key id, the team id and the key do not match")
+    admin.open("")
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name="Refused", exact=True))
+    expect(row).to_contain_text("APNs production: Stopped")
+    admin.check()
+
+
+def test_a_time_in_the_past_is_noticed_before_sending(admin, cheese):
+    app, _ = cheese
+    page = admin.page
+    admin.open(f"apps/{app}/compose?topics=news&title=Late")
+    page.get_by_label("Send at").fill("2020-01-01T10:00")
+    page.get_by_role("button", name="Review").click()
+    expect(page.locator(".notice.warn")).to_have_text(
+        "The time to send at has passed. The message will be sent at once.")
+    admin.check()
 
 
 # In Hebrew: the exclamation mark belongs at the end, which is on the left.

@@ -328,6 +328,7 @@ def test_local_time_rate_and_window(admin, fixture):
     page.get_by_label("At most, per second").fill("20")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_text("In each recipient's own time")).to_be_visible()
+    expect(page.get_by_text(tomorrow.replace("T", " "))).to_be_visible()
     expect(page.get_by_text("20 per second")).to_be_visible()
     admin.shoot("review-local")
     page.get_by_role("button", name="Send", exact=True).click()

@@ -457,10 +457,12 @@ def test_rows_that_cannot_be_read_hide_no_others_and_make_an_export_fail(serve, 
     assert "incomplete" not in second
     assert set(listed(peal, app)) == set(ids) - {ids[2], ids[300]}
     assert "incomplete" not in peal.get(f"/apps/{other}/devices")
-    assert {item["id"] for item in peal.get(f"/apps/{app}/messages")["items"]} == {messages[0], messages[2]}
+    listed_messages = peal.get(f"/apps/{app}/messages")
+    assert {item["id"] for item in listed_messages["items"]} == {messages[0], messages[2]}
+    assert listed_messages["incomplete"] is True and "incomplete" not in peal.get("/apps")
     output = tmp_path / "out.jsonl"
     status, summary, errors = command(peal, app, "export", "--output", str(output), "--json")
-    assert status == 1 and "devices or their details are missing" in errors
+    assert status == 1 and "items or their details are missing" in errors
     assert json.loads(summary) == {"devices": 498, "output": str(output), "incomplete": True}
     exported = [json.loads(line) for line in output.read_text().splitlines()]
     assert {item["id"] for item in exported} == set(ids) - {ids[2], ids[300]}

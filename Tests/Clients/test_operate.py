@@ -539,7 +539,10 @@ def test_no_secret_is_logged_at_any_level(serve):
         assert name not in log
     line = next(json.loads(line) for line in log.splitlines() if '"DELETE"' in line)
     assert line["route"] == "/peal/v1/apps/:app/users/:user" and line["actor"].endswith("(backend)")
-    assert line["status"] == "200" and float(line["duration_ms"]) >= 0 and line["request_id"]
+    assert line["status"] == 200 and line["duration_ms"] >= 0 and line["request_id"]
+    first = json.loads(log.splitlines()[0])
+    version = subprocess.run([PROGRAM, "version", "--json"], capture_output=True, text=True).stdout
+    assert first["message"] == "the server is starting" and first["version"] == json.loads(version)["version"]
 
 
 def test_a_log_that_nobody_reads_does_not_stop_the_server(tmp_path):

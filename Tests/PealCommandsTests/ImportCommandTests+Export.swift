@@ -56,12 +56,12 @@ extension ImportCommandTests {
             let summary = #"{"devices":2,"output":"\#(output)","incomplete":true}"# + "\n"
             #expect(terminal.output == (toFile ? summary : devices))
             #expect(folder.text("out.jsonl") == (toFile ? devices : nil))
-            #expect(terminal.errors.contains("devices or their details are missing"), "\(terminal.errors)")
+            #expect(terminal.errors.contains("items or their details are missing"), "\(terminal.errors)")
             let list = Terminal(
                 environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
             #expect(await list.run(["device", "list", "--json"]) == 0)
             #expect(list.output.contains(#""incomplete":true"#))
-            #expect(list.errors.contains("devices or their details are missing"), "\(list.errors)")
+            #expect(list.errors.contains("items or their details are missing"), "\(list.errors)")
         }
     }
 

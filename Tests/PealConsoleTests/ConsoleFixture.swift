@@ -17,6 +17,8 @@ struct ConsoleFixture: Sendable {
     static let adminToken = "an-admin-token-of-more-than-32-characters"
 
     let store: any Store
+    /// Changes the database as no verb does.
+    let execute: @Sendable (String) async throws -> Void
     let clock: ManualTime
     let client: any TestClientProtocol
     let authenticator: FakeAuthenticator
@@ -84,8 +86,9 @@ struct ConsoleFixture: Sendable {
         try await Application(responder: ConsoleResponder(console: console, isTLS: isTLS)).test(.router) { client in
             try await body(
                 ConsoleFixture(
-                    store: store, clock: clock, client: client, authenticator: authenticator, keys: verbs.keys,
-                    hasher: hasher, app: app, other: other, operations: operations, hosts: hosts))
+                    store: store, execute: { try await file.execute($0) }, clock: clock, client: client,
+                    authenticator: authenticator, keys: verbs.keys, hasher: hasher, app: app, other: other,
+                    operations: operations, hosts: hosts))
         }
         withExtendedLifetime(file) {}
     }

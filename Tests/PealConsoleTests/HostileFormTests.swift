@@ -65,6 +65,27 @@ import Testing
         }
     }
 
+    @Test("are refused if their JSON has more values than a page reads in an instant")
+    func values() async throws {
+        let many = Array(repeating: #"{"topic":"a"}"#, count: Limits.consoleJSONValuesMax / 2 + 1)
+        let json = #"{"or":[\#(many.joined(separator: ","))]}"#
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .send, .devices])
+            let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
+            let forms = [
+                ("segments", ["step": "save", "name": "s", "where": json]),
+                ("compose", ["step": "review", "title": "x", "where": json]),
+                ("compose", ["step": "review", "title": "x", "all": "1", "data": json]),
+                ("compose", ["step": "review", "title": "x", "all": "1", "ios": json]),
+            ]
+            for (page, form) in forms {
+                let reply = try await fixture.post(
+                    fixture.page(page), form.merging(["csrf": secret]) { $1 }, cookie: cookie)
+                #expect(reply.status == 400 && reply.text.contains("may contain at most 10000 JSON values"), "\(form)")
+            }
+        }
+    }
+
     @Test(
         "are refused for a browser too", arguments: ["Mars Base", "a\u{1}", String(repeating: "a", count: 65)])
     func browser(timeZone: String) async throws {

@@ -52,7 +52,8 @@ import Testing
             _ = try await fixture.post(
                 fixture.page("import"), ["csrf": secret, "devices": devices.joined(separator: "\n")], cookie: cookie)
             let list = try await fixture.get(fixture.page("devices"), cookie: cookie)
-            let names = list.text.matches(of: /class="title" href="[^"]+">…([0-9a-f]{8})</).map { String($0.output.1) }
+            let links = list.text.matches(of: /class="title short" href="[^"]+">…([0-9a-f]{8})</)
+            let names = links.map { String($0.output.1) }
             #expect(names.count == 3 && Set(names).count == 3)
         }
     }

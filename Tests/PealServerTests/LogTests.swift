@@ -21,6 +21,22 @@ struct LogTests {
         #expect(json?["level"] == "warning")
     }
 
+    @Test("numbers are numbers in a JSON entry, and texts that look like numbers are texts")
+    func numbers() {
+        let entry = LogEntry(
+            at: Timestamp(milliseconds: 1), level: .info, message: "answered a request", source: "peal",
+            metadata: [
+                "status": .stringConvertible(200), "count": .stringConvertible(UInt64.max),
+                "duration_ms": .stringConvertible(55.615), "share": .stringConvertible(Double.infinity),
+                "actor": "17",
+            ])
+        let json = try? JSONParser.parse(entry.json)
+        #expect(json?["status"] == 200 && json?["count"] == .number("18446744073709551615"))
+        #expect(json?["duration_ms"] == .number("55.615") && json?["share"] == "inf")
+        #expect(json?["actor"] == "17")
+        #expect(entry.text.hasSuffix("duration_ms=55.615 share=inf status=200"))
+    }
+
     @Test("a text entry is one line with quoted values")
     func text() {
         #expect(

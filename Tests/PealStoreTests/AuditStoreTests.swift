@@ -28,11 +28,11 @@ struct AuditStoreTests {
         try await Self.note(fixture, 7...8, app: app)
         let audit = AuditVerbs(store: fixture.store)
         func objects(_ filter: AuditFilter, before cursor: Int64? = nil, limit: Int = 99) async throws -> [String] {
-            try await audit.rows(filter, before: cursor, limit: limit).map {
+            try await audit.rows(filter, before: cursor, limit: limit).items.map {
                 String($0.entry.object.split(separator: " ")[1])
             }
         }
-        let all = try await audit.rows(AuditFilter(), before: nil, limit: 2)
+        let all = try await audit.rows(AuditFilter(), before: nil, limit: 2).items
         #expect(all.map(\.entry.object) == ["object 8", "object 7"])
         #expect(try await objects(AuditFilter(), before: all[1].number, limit: 2) == ["6", "5"])
         #expect(try await objects(AuditFilter(app: app)) == ["8", "7"])

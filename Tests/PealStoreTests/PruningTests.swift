@@ -217,7 +217,7 @@ struct PruningTests {
         try await note("new")
         try await fixture.pruneAll(limit: 2)
         let audit = AuditVerbs(store: fixture.store)
-        #expect(try await audit.rows(AuditFilter(), before: nil, limit: 9).map(\.entry.object) == ["new"])
+        #expect(try await audit.rows(AuditFilter(), before: nil, limit: 9).items.map(\.entry.object) == ["new"])
         #expect(try await audit.verify() == .sound(rows: 1))
     }
 

@@ -75,7 +75,8 @@ struct Gate: RouterMiddleware {
             "answered a request",
             metadata: [
                 "request_id": "\(visit.requestID)", "method": "\(request.method.label)", "route": "\(route)",
-                "status": "\(status)", "duration_ms": "\(Double(duration.components.seconds) * 1000 + milliseconds)",
+                "status": .stringConvertible(status),
+                "duration_ms": .stringConvertible(Double(duration.components.seconds) * 1000 + milliseconds),
                 "actor": "\(visit.actorText)", "address": "\(visit.address.text)",
             ])
         trace(request, visit, status: status, after: duration)

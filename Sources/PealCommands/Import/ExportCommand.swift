@@ -44,7 +44,7 @@ struct ExportCommand: AsyncParsableCommand {
             file?.discard()
             throw error
         }
-        guard isComplete else { throw CommandFailure.incompleteDevices }
+        guard isComplete else { throw CommandFailure.incompleteList }
     }
 
     /// - Returns: the number of devices, and whether the server could read all of them.

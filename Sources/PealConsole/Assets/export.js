@@ -26,9 +26,12 @@ async function download() {
       .replace("{}", number.format(lines)).replace("{}", number.format(Math.max(total, lines)));
   }
   bar.value = 1;
+  const blob = new Blob(parts, { type: "application/x-ndjson" });
+  const isIncomplete = (await blob.slice(-20).text()).endsWith('{"incomplete":true}\n');
+  if (isIncomplete) status.textContent += ` ${section.dataset.incomplete}`;
   const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? "devices.jsonl";
   const file = document.createElement("a");
-  file.href = URL.createObjectURL(new Blob(parts, { type: "application/x-ndjson" }));
+  file.href = URL.createObjectURL(blob);
   file.download = name;
   file.click();
   setTimeout(() => URL.revokeObjectURL(file.href), 60_000);

@@ -15,10 +15,10 @@ enum AppPage {
             page.body = call.empty(words.0, words.1)
             return page.answer()
         }
-        let (records, hasDevice) = try await call.services.store.read { store in
+        let (records, hasDevice) = try await call.list { store, more in
             (
                 try store.credentialRecords(app: app.key),
-                try !store.devices(app: app.key, DeviceFilter(), after: 0, limit: 1).isEmpty
+                try !store.devices(app: app.key, DeviceFilter(), after: 0, limit: 1 + more).isEmpty
             )
         }
         let items = try await call.services.verbs.routes.list(app: app.key, now: call.now)

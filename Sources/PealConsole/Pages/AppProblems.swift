@@ -18,18 +18,11 @@ enum AppProblems {
             if case .stopped = record.health { return true }
             return record.expiryWarning(at: call.now) != nil
         }
-        let closed = routes.filter { $0.state != .open && $0.load.pending > 0 }
-        let webhooks = try await call.services.store.list { store, _ in
+        let webhooks = try await call.list { store, _ in
             try store.webhooks(app: app.key, after: nil, limit: webhooksMax)
         }.filter { $0.disabledAt != nil }
         return refused.map { Attention.item(call, $0, app: name, id: app.id) }
-            + closed.map { route in
-                """
-                <li><a href="\(base)#routes">\(label)\(texts.route(route))</a>: \(texts.way(route.state)). \
-                \(texts.count(route.load.pending, .deviceWaitsSince, .devicesWaitSince)) \
-                \(call.time(route.load.oldestAt))</li>
-                """
-            }
+            + closed(call, app, routes, label: label)
             + webhooks.map { webhook in
                 let path = "\(base)webhooks/\(URLPath.segment(webhook.name))"
                 let title: HTML =
@@ -38,9 +31,31 @@ enum AppProblems {
             }
     }
 
+    /// Routes that do not send although devices wait for them.
+    private static func closed(
+        _ call: PageCall, _ app: App, _ routes: [RouteVerbs.Item], label: String = ""
+    ) -> [HTML] {
+        let texts = call.texts
+        return routes.filter { $0.state != .open && $0.load.pending > 0 }.map { route in
+            """
+            <li><a href="/console/apps/\(app.id.description)/#routes">\(label)\(texts.route(route))</a>: \
+            \(texts.way(route.state)). \(texts.count(route.load.pending, .deviceWaitsSince, .devicesWaitSince)) \
+            \(call.time(route.load.oldestAt))</li>
+            """
+        }
+    }
+
+    /// Why a message that is being sent may not get on.
+    static func holding(_ call: PageCall, _ report: MessageReport) async throws -> HTML {
+        guard report.message.state == .sending, report.total.pending > 0 else { return .empty }
+        let app = try call.app
+        let routes = try await call.services.verbs.routes.list(app: app.key, now: call.now)
+        return Attention.list(call, closed(call, app, routes), isQuiet: true)
+    }
+
     /// The reasons of the latest messages' devices, the most frequent first.
     static func reasons(_ call: PageCall, _ app: App, from: Timestamp) async throws -> HTML {
-        let total = try await call.services.store.list(.heavy) { store, _ in
+        let total = try await call.list(.heavy) { store, _ in
             try outcomes(of: app, from: from, limit: messagesMax, in: store)
         }
         return reasons(call, total, hint: call.texts(.failedByReasonHint, call.texts.number(messagesMax)))

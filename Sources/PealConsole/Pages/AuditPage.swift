@@ -10,8 +10,8 @@ enum AuditPage {
         let texts = call.texts
         let filter = AuditFilter(app: try call.app.id, actor: call.query["actor"], action: call.query["action"])
         let before = call.query["after"].flatMap { Int64($0) }
-        let rows = try await call.services.verbs.audit.rows(
-            filter, before: before, limit: itemsPerPage + 1)
+        let rows = call.shown(
+            try await call.services.verbs.audit.rows(filter, before: before, limit: itemsPerPage + 1))
         let shown = Array(rows.prefix(itemsPerPage))
         var page = Page(call, texts[.audit], .audit)
         let fields = [

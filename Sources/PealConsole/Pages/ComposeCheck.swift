@@ -24,7 +24,7 @@ enum ComposeCheck {
     /// - Throws: the first reason why no device could get the message.
     static func refuse(_ call: PageCall, _ draft: MessageDraft) async throws {
         let app = try call.app
-        let records = try await call.services.store.read { try $0.credentialRecords(app: app.key) }
+        let records = try await call.list { store, _ in try store.credentialRecords(app: app.key) }
         do throws(ContentRefusal) {
             try call.services.verbs.preview.check(draft, app: app, records)
         } catch {
@@ -37,7 +37,7 @@ enum ComposeCheck {
     /// others for the author's own language and for translations that they cannot show.
     static func previews(_ call: PageCall, _ draft: MessageDraft) async throws -> HTML {
         let app = try call.app
-        let records = try await call.services.store.read { try $0.credentialRecords(app: app.key) }
+        let records = try await call.list { store, _ in try store.credentialRecords(app: app.key) }
         let requests = call.services.verbs.preview.requests(draft, app: app, records).filter {
             $0.counts || $0.isPossible
         }

@@ -157,7 +157,7 @@ struct ComposeForm: Sendable {
 
     func data() throws(PealError) -> JSON.Members? {
         guard let text = form["data"] else { return nil }
-        guard let members = (try? JSONParser.parse(text))?.objectValue else {
+        guard let members = try ConsoleJSON.parse(text, named: "data")?.objectValue else {
             throw .invalid("data", "data must be a JSON object, such as {\"order\": 7}")
         }
         return members

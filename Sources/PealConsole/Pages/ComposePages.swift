@@ -62,12 +62,12 @@ enum ComposePages {
     ) async throws -> Page {
         let texts = call.texts
         let app = try call.app
-        let (topics, segments) = try await call.services.store.read { store in
+        let (topics, segments) = try await call.list { store, more in
             (
                 try store.topics(
                     app: app.key, TopicSearch(), PageNumber(number: 1, size: Limits.pageItemsMax), now: call.now
                 ).items.map(\.name),
-                try store.segments(app: app.key, after: nil, limit: 50).map(\.name)
+                try store.segments(app: app.key, after: nil, limit: 50 + more).map(\.name)
             )
         }
         let stars = try await Stars.devices(call).count
@@ -143,7 +143,10 @@ enum ComposePages {
         let once = call.form["once"] ?? Hex.encode(call.services.randomness.bytes(16))
         let kept = form.form.pairs.filter { !["csrf", "step", "once", "confirm", "counted", "from"].contains($0.name) }
         let counted = call.session.map { reviewed.field(of: form.identity, call.console.sessions, $0) }
+        // A wrong year would send the message now.
+        let isPast = form.form["at"] != nil && draft.startAt == nil && draft.options.recipientsTime == nil
         page.body = """
+            \(HTML.when(isPast, "<p class=\"notice warn\">\(texts[.startHasPassed])</p>"))
             \(HTML.when(count == 0, "<p class=\"notice warn\">\(texts[.nobodyReached])</p>"))
             <div class="columns wide-left">
             <section class="card"><h2>\(texts[.summary])</h2>\(try facts(call, form, draft, count: count).html)
@@ -172,7 +175,7 @@ enum ComposePages {
         let own = try form.platforms.objects().map { texts.platform($0.platform) }
         facts.add(texts[.platformFields], text: own.joined(separator: ", "))
         facts.add(texts[.starts], draft.startAt.map { call.time($0) } ?? "\(texts[.atOnce])")
-        if draft.options.recipientsTime != nil { facts.add(texts[.timeZone], text: texts[.recipientsTime]) }
+        if let wall = draft.options.recipientsTime { facts.add(texts[.timeZone], call.recipientsTime(wall)) }
         if let window = draft.window {
             facts.add(texts[.windowEnd], call.time(window.until))
             facts.add(texts[.windowMethod], text: texts.method(window.method))

@@ -50,7 +50,7 @@ struct ComposePlatforms: Sendable {
     private func written(_ platform: Platform) throws(PealError) -> JSON.Members {
         let name = platform.rawValue
         guard let text = form[name] else { return .init() }
-        guard let members = (try? JSONParser.parse(text))?.objectValue else {
+        guard let members = try ConsoleJSON.parse(text, named: name)?.objectValue else {
             throw .invalid(name, "\(name) must be a JSON object, such as \(Self.example(platform))")
         }
         if let known = Self.members(of: platform), let other = members.names.first(where: { !known.contains($0) }) {

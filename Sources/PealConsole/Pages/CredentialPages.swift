@@ -20,7 +20,7 @@ enum CredentialPages {
     private static func page(_ call: PageCall, _ outcome: Outcome? = nil) async throws -> Page {
         let texts = call.texts
         let app = try call.app.key
-        let records = try await call.services.store.list { store, _ in try store.credentialRecords(app: app) }
+        let records = try await call.list { store, _ in try store.credentialRecords(app: app) }
         var page = Page(call, texts[.credentials], .credentials)
         page.lead = "\(texts[.credentialsLead])"
         page.body = "\(Networks.all.map { section(call, $0, records, outcome) })"
@@ -54,6 +54,8 @@ enum CredentialPages {
         facts.add(texts[.fingerprint], "<code>\(record.fingerprint.prefix(16).description)…</code>")
         facts.add(texts[.made], call.time(record.createdAt))
         if let expiry = record.expiresAt { facts.add(texts[.expires], call.time(expiry)) }
+        var advice: String?
+        if case .stopped(_, let reason) = record.health { advice = texts.advice(reason) }
         let result = outcome?.environment == record.environment ? outcome?.verification : nil
         // Without environments, the network's heading says enough.
         let heading = HTML.when(record.provider.hasEnvironments, "<h3>\(record.environment.rawValue)</h3>")
@@ -61,7 +63,8 @@ enum CredentialPages {
             <div class="credential"><div class="row">\(heading)\(health(call, record))</div>
             \(facts.html)
             \(HTML.with(texts.warning(record, at: call.now)) { "<p class=\"notice warn\">\($0)</p>" })
-            \(HTML.with(result) { verification(call, $0) })
+            \(HTML.with(result) { verification(call, $0) })\
+            \(HTML.when(result == nil, HTML.with(advice) { "<p class=\"notice bad\">\($0)</p>" }))
             <div class="row-actions">\(call.button(texts[.verify], to: "\(path)/verify"))\
             \(call.button(texts[.delete], to: "\(path)/delete", "quiet", confirm: texts[.deleteCredentialConfirm]))</div></div>
             """

@@ -29,7 +29,7 @@ enum DevicePages {
             more: " spellcheck=\"false\" autocomplete=\"off\"")
         let isEmpty = items.isEmpty && users.isEmpty
         let app = try call.app.key
-        let records = try await call.services.store.read { try $0.credentialRecords(app: app) }
+        let records = try await call.list { store, _ in try store.credentialRecords(app: app) }
         page.scripts = ["browser.js"]
         page.body = """
             <form class="filter" method="get" action="\(call.path)" role="search">\(field.html)\
@@ -53,14 +53,14 @@ enum DevicePages {
         let app = try call.app.key
         let after = call.query["after"].flatMap { Int64($0) } ?? 0
         guard let search else {
-            let items = try await call.services.store.list(.heavy) { store, more in
+            let items = try await call.list(.heavy) { store, more in
                 try store.devices(app: app, DeviceFilter(), after: after, limit: itemsPerPage + 1 + more)
             }
             let shown = Array(items.prefix(itemsPerPage))
             return (shown, [], items.count > itemsPerPage ? shown.last.map { String($0.key) } : nil)
         }
         let candidates = addresses(search, call.services.addressRules)
-        return try await call.services.store.list(.heavy) { store, _ in
+        return try await call.list(.heavy) { store, _ in
             if let id = DeviceID(search), let device = try store.device(app: app, id: id) { return ([device], [], nil) }
             let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage)
             if !owned.isEmpty { return (owned, owned.count == 1 ? [] : [search], nil) }
@@ -91,7 +91,10 @@ enum DevicePages {
             ])
         table.rows = items.map { device in
             [
-                "<a class=\"title\" href=\"\(call.link("devices", device.id.description))\">\(name(device))</a>",
+                """
+                <a class="title\(if: name(device) == device.id.shortened, " short")" \
+                href="\(call.link("devices", device.id.description))">\(name(device))</a>
+                """,
                 "\(texts.platform(device.platform))\(HTML.when(device.environment != .production, " <span class=\"tag\">\(device.environment.rawValue)</span>"))",
                 userLink(call, device.userID), topicTags(call, device, max: 3), state(call, device),
                 call.time(device.registeredAt),
@@ -267,8 +270,8 @@ enum DevicePages {
         let texts = call.texts
         let user = call.parameter("id")
         let app = try call.app.key
-        let devices = try await call.services.store.read(.heavy) { store in
-            try store.devices(app: app, DeviceFilter(userID: user), after: 0, limit: devicesOfUserMax + 1)
+        let devices = try await call.list(.heavy) { store, more in
+            try store.devices(app: app, DeviceFilter(userID: user), after: 0, limit: devicesOfUserMax + 1 + more)
         }
         let shown = Array(devices.prefix(devicesOfUserMax))
         guard !devices.isEmpty else { throw PealError.notFound("user") }
@@ -344,7 +347,7 @@ enum Stars {
 
     static func devices(_ call: PageCall) async throws -> [Device] {
         let app = try call.app.key
-        return try await call.services.store.read { try $0.starredDevices(app: app) }
+        return try await call.list { store, _ in try store.starredDevices(app: app) }
     }
 
     /// Stars the device, or removes the star.

@@ -3,11 +3,14 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import PealCore
 
-/// Export: every active device as one JSON line, in the form that the import accepts.
+/// Export: every active device as one JSON line, in the form that the import accepts. If devices or their details
+/// cannot be read, a last line says so.
 enum ExportPages {
     static let routes: [ConsoleRoute] = [.app(.get, "export/devices", .manage, download)]
 
     private static let devicesPerPage = 500
+    /// The script of the page looks for this line.
+    private static let incomplete = "{\"incomplete\":true}\n"
 
     /// The section of the import page that offers it.
     static func section(_ call: PageCall) async throws -> HTML {
@@ -16,7 +19,7 @@ enum ExportPages {
         let count = try await call.services.store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
         return """
             <section class="card" id="export" data-count="\(count)" data-text="\(texts[.exportProgress])" \
-            data-ended="\(texts[.sessionEnded])">\
+            data-ended="\(texts[.sessionEnded])" data-incomplete="\(texts[.listsIncomplete])">\
             <h2>\(texts[.exporting])</h2><p class="hint">\(texts[.exportHint])</p>
             <p><a class="button" href="\(call.link("export", "devices"))">\(texts[.downloadDevices])</a> \
             <span class="hint">\(texts.devices(count))</span></p>
@@ -28,20 +31,20 @@ enum ExportPages {
     @Sendable private static func download(_ call: PageCall) async throws -> ConsoleAnswer {
         let app = try call.app
         let entry = call.verb.entry("device.export", "devices", app: app.id)
-        let store = call.services.store
-        try await store.write(.control) { try $0.audit(entry) }
+        try await call.services.store.write(.control) { try $0.audit(entry) }
         var answer = ConsoleAnswer(type: "application/x-ndjson") { writer in
             var last: DeviceKey = 0
             while !Task.isCancelled {
                 let after = last
-                let devices = try await store.read(.heavy) { store in
-                    try store.devices(app: app.key, DeviceFilter(), after: after, limit: devicesPerPage)
+                let devices = try await call.list(.heavy) { store, more in
+                    try store.devices(app: app.key, DeviceFilter(), after: after, limit: devicesPerPage + more)
                 }
                 let lines = devices.filter { $0.retirement == nil }.map { $0.exportJSON(at: call.now).text + "\n" }
                 if !lines.isEmpty { try await writer.write(ByteBuffer(string: lines.joined())) }
-                guard devices.count == devicesPerPage, let key = devices.last?.key else { break }
+                guard devices.count >= devicesPerPage, let key = devices.last?.key else { break }
                 last = key
             }
+            if call.hasOmissions { try await writer.write(ByteBuffer(string: incomplete)) }
             try await writer.finish(nil)
         }
         let day = call.now.description.prefix(10)

@@ -26,7 +26,7 @@ struct HomeFigures: Sendable {
             [], OutcomeCounts(), [], [:]
         )
         for app in apps.prefix(appsMax) {
-            let (counted, total) = try await call.services.store.read(.heavy) { store in
+            let (counted, total) = try await call.list(.heavy) { store, _ in
                 (
                     try store.statistics(app: app.key, from: from, to: now + .seconds(1)),
                     try AppProblems.outcomes(of: app, from: from, limit: messagesMax, in: store)
@@ -70,9 +70,8 @@ struct HomeFigures: Sendable {
     private func routes(_ call: PageCall, _ line: Line) -> HTML {
         guard !line.routes.isEmpty else { return "<span class=\"none\">–</span>" }
         return HTML.each(line.routes) { route in
-            let tone = AppPage.tone(route.state)
-            return
-                "<span class=\"badge \(tone)\" title=\"\(call.texts.way(route.state))\">\(call.texts.route(route))</span> "
+            let state = route.state == .open ? "" : ": \(call.texts.way(route.state))"
+            return "\(call.badge(call.texts.route(route) + state, AppPage.tone(route.state))) "
         }
     }
 }

@@ -15,7 +15,7 @@ enum HomePage {
         let own = call.holder?.app
         let isAdmin = call.isAdmin
         let after = call.query["after"].flatMap { AppID($0) }
-        let (found, stopped, ending) = try await call.services.store.list { store, more in
+        let (found, stopped, ending) = try await call.list { store, more in
             let apps =
                 try own.map { try store.app(key: $0).map { [$0] } ?? [] }
                 ?? store.apps(after: after, limit: appsMax + 1 + more)

@@ -13,7 +13,7 @@ enum KeyPages {
     private static func page(_ call: PageCall, secret: String? = nil, error: PealError? = nil) async throws -> Page {
         let texts = call.texts
         let app = try call.app.key
-        let keys = try await call.services.store.list { store, _ in try store.keys(app: app) }
+        let keys = try await call.list { store, _ in try store.keys(app: app) }
         let first = call.query["after"].flatMap { Int($0) } ?? 0
         let shown = keys[min(max(0, first), keys.count)...].prefix(itemsPerPage)
         var page = Page(call, texts[.keys], .keys)

@@ -28,7 +28,7 @@ enum MessagePages {
         _ call: PageCall, _ filter: MessageFilter, before: MessageID?, limit: Int
     ) async throws -> [Summary] {
         let app = try call.app.key
-        return try await call.services.store.list(.heavy) { store, more in
+        return try await call.list(.heavy) { store, more in
             try store.messages(app: app, filter, before: before, limit: limit + more).map { message in
                 let report = try store.report(app: app, id: message.id)
                 let draft = try store.draft(app: app, id: message.id)
@@ -112,6 +112,7 @@ enum MessagePages {
         page.actions = actions(call, report.message)
         let isLive = !report.message.state.isFinal
         page.body = """
+            \(try await AppProblems.holding(call, report))
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(call.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
             \(MessageLive.fragment(call, report, samples: try await MessageLive.samples(call, report)))
             </div>
@@ -185,7 +186,7 @@ enum MessagePages {
         }
         facts.add(texts[.averageRate], text: averageRate(texts, report))
         if draft?.options.isTransactional == true { facts.add(texts[.quietHours], text: texts[.transactionalShort]) }
-        if draft?.options.recipientsTime != nil { facts.add(texts[.timeZone], text: texts[.recipientsTime]) }
+        if let wall = draft?.options.recipientsTime { facts.add(texts[.timeZone], call.recipientsTime(wall)) }
         facts.add(texts[.failure], text: message.failure)
         return facts.html
     }
@@ -253,7 +254,7 @@ enum MessagePages {
     @Sendable private static func calendar(_ call: PageCall) async throws -> ConsoleAnswer {
         let texts = call.texts
         let app = try call.app.key
-        let all = try await call.services.store.list(.heavy) { store, _ in
+        let all = try await call.list(.heavy) { store, _ in
             // The store returns them in the order of their creation.
             let scheduled = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 2000)
             let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }.prefix(100)

@@ -15,7 +15,7 @@ enum SavedMessagePages {
         let app = try call.app.key
         let kinds = call.query["kind"].flatMap { SavedMessage.Kind(rawValue: $0) }.map { [$0] } ?? [.draft, .template]
         let after = kinds.count == 1 ? call.query["after"] : nil
-        let found = try await call.services.store.list { store, more in
+        let found = try await call.list { store, more in
             try kinds.map { kind in
                 (kind, try store.savedMessages(app: app, kind, after: after, limit: itemsPerPage + 1 + more))
             }

@@ -15,7 +15,7 @@ enum SegmentPages {
         let app = try call.app.key
         let after = call.query["after"]
         let edit = call.query["edit"] ?? call.form["edit"]
-        let (segments, edited) = try await call.services.store.list { store, more in
+        let (segments, edited) = try await call.list { store, more in
             (
                 try store.segments(app: app, after: after, limit: itemsPerPage + 1 + more),
                 try edit.flatMap { try store.segment(app: app, name: $0) }
@@ -122,12 +122,29 @@ enum SegmentPages {
     }
 }
 
+/// Reads JSON from the fields of forms.
+enum ConsoleJSON {
+    /// - Returns: nil for a text that is not JSON.
+    /// - Throws: `invalid_field` for more values than a page reads in an instant.
+    static func parse(
+        _ text: String, named name: String, refusesRepeated: Bool = false
+    ) throws(PealError) -> JSON? {
+        do throws(JSONParser.Failure) {
+            return try JSONParser.parse(
+                Array(text.utf8), valuesMax: Limits.consoleJSONValuesMax, refusesRepeated: refusesRepeated)
+        } catch {
+            guard error.hasTooManyValues else { return nil }
+            throw .invalid(name, "\(name) may contain at most \(Limits.consoleJSONValuesMax) JSON values")
+        }
+    }
+}
+
 /// Reads conditions from user input. What the API refuses is refused when they are counted, saved or sent.
 enum ConsoleCondition {
     /// - Throws: `missing_field`; `invalid_field` for anything that is not JSON.
     static func json(_ text: String?, named name: String) throws(PealError) -> JSON {
         guard let text else { throw .missing(name) }
-        guard let json = try? JSONParser.parse(Array(text.utf8), refusesRepeated: true) else {
+        guard let json = try ConsoleJSON.parse(text, named: name, refusesRepeated: true) else {
             throw .invalid(name, "the condition is not valid JSON: see the example")
         }
         return json

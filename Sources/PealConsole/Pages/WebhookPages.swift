@@ -29,7 +29,7 @@ enum WebhookPages {
     private static func list(_ call: PageCall, _ given: Form, error: PealError? = nil) async throws -> Page {
         let texts = call.texts
         let app = try call.app.key
-        let webhooks = try await call.services.store.list { store, _ in
+        let webhooks = try await call.list { store, _ in
             try store.webhooks(app: app, after: nil, limit: Limits.listItemsMax)
         }
         var page = Page(call, texts[.webhooks], .webhooks)
@@ -131,7 +131,7 @@ enum WebhookPages {
         let texts = call.texts
         let (app, name) = (try call.app.key, call.parameter("name"))
         let before = call.query["after"].flatMap { WebhookDeliveryID($0) }
-        let found = try await call.services.store.list { store, more in
+        let found = try await call.list { store, more in
             try store.webhook(app: app, name: name).map { webhook in
                 (webhook, try store.deliveries(of: webhook.reference, before: before, limit: 26 + more))
             }

@@ -56,7 +56,7 @@ extension Word {
         "a boolean": "true oder false",
         "true or false": "true oder false", "a list": "eine Liste", "an object": "ein Objekt",
         "a JSON object": "ein JSON-Objekt", "a text": "ein Text", "a number of seconds": "eine Zahl von Sekunden",
-        "elements": "Elemente", "conditions": "Bedingungen",
+        "elements": "Elemente", "conditions": "Bedingungen", "JSON values": "JSON-Werte",
     ]
 
     static let refusalWords = ofForms + ofMessages + ofCredentials + ofPlatforms + ofValues

@@ -225,6 +225,9 @@ extension Word {
         "A segment selects devices by their properties and topics. Its members are determined when a message is sent.",
         "Ein Segment wählt Geräte nach Eigenschaften und Themen aus. Wer dazugehört, entscheidet sich beim Senden.")
     static let sendAtHint = Word("Empty: at once.", "Leer: sofort.")
+    static let listsIncomplete = Word(
+        "Entries or their details are missing here, because the database is damaged. The server's log names them.",
+        "Hier fehlen Einträge oder Angaben dazu, denn die Datenbank ist beschädigt. Das Log des Servers nennt sie.")
     static let noReadText = Word(
         "This key may not read messages. The menu shows what it may do.",
         "Dieser Schlüssel darf keine Nachrichten lesen. Im Menü steht, was er darf.")
@@ -244,6 +247,9 @@ extension Word {
     static let signInHelp = Word(
         "A key's scopes decide what you see. Your session ends after an hour without use.",
         "Die Rechte eines Schlüssels bestimmen, was zu sehen ist. Die Sitzung endet nach einer Stunde ohne Nutzung.")
+    static let startHasPassed = Word(
+        "The time to send at has passed. The message will be sent at once.",
+        "Die Sendezeit ist vorbei. Die Nachricht wird sofort gesendet.")
     static let thisBrowserText = Word(
         "Register it as a device of this app, to see pushes as your users will.",
         "Als Gerät dieser App registrieren, um Nachrichten so zu sehen wie andere.")

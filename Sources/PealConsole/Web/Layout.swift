@@ -42,6 +42,7 @@ struct Page: Sendable {
             <header class="top"><h1>\(title)</h1>\(HTML.when(actions != .empty, "<div class=\"actions\">\(actions)</div>"))</header>
             \(HTML.with(lead) { "<p class=\"lead\">\($0)</p>" })
             \(notice)
+            \(HTML.when(call.hasOmissions, "<p class=\"notice warn\" role=\"status\">\(texts[.listsIncomplete])</p>"))
             \(body)
             </main>
             </div>

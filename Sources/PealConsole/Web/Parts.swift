@@ -15,6 +15,12 @@ extension PageCall {
         return "<time datetime=\"\(day)\">\(day)</time>"
     }
 
+    /// The time that each recipient's own clock shows, which must not move with the viewer's zone.
+    func recipientsTime(_ wall: Timestamp) -> HTML {
+        let shown = String(wall.description.prefix(16)).replacing("T", with: " ")
+        return "\(texts[.recipientsTime]): <time datetime=\"\(shown)\">\(shown)</time>"
+    }
+
     func number(_ value: Int) -> HTML { "<span class=\"number\">\(texts.number(value))</span>" }
 
     /// The state of a message; tests and scripts read `data-state`.

@@ -128,9 +128,11 @@ package struct AuditVerbs: Sendable {
 
     package init(store: any Store) { self.store = store }
 
-    /// Rows in descending order of number, starting before `cursor`.
-    package func rows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) async throws -> [AuditRow] {
-        try await store.list(.heavy) { try $0.auditRows(filter, before: cursor, limit: limit + $1) }
+    /// Rows in descending order of number, starting before `cursor`, without those that cannot be read.
+    package func rows(
+        _ filter: AuditFilter, before cursor: Int64?, limit: Int
+    ) async throws -> (items: [AuditRow], isComplete: Bool) {
+        try await store.checkedList(.heavy) { try $0.auditRows(filter, before: cursor, limit: limit + $1) }
     }
 
     /// Rows in ascending order of number, starting after `cursor`.

@@ -42,10 +42,10 @@ extension Store {
         try await read(.request, body)
     }
 
-    /// Reads a list as `checkedList` does.
-    package func list<R: Sendable>(
-        _ lane: ReadLane = .request, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
-    ) async throws -> R { try await checkedList(lane, body).items }
+    /// Reads a list for a request.
+    package func checkedList<R: Sendable>(
+        _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> (items: R, isComplete: Bool) { try await checkedList(.request, body) }
 }
 
 extension Store {

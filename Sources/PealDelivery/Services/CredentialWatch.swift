@@ -67,7 +67,7 @@ struct CredentialWatch: Sendable {
         let metadata: Logger.Metadata = [
             "app": "\(subject.app)", "provider": "\(subject.provider.rawValue)",
             "environment": "\(subject.environment.rawValue)", "ends_at": "\(end)",
-            "days_left": "\(max(0, (end - now).components.seconds / (24 * 3600)))",
+            "days_left": .stringConvertible(max(0, (end - now).components.seconds / (24 * 3600))),
         ]
         if end <= now {
             context.logger.error("a credential has expired: nothing is sent with it", metadata: metadata)

@@ -36,7 +36,8 @@ struct Rescuer: Sendable {
         do {
             let count = try await context.store.write(.control) { try $0.endQuarantined(limit: Self.endedPerWrite) }
             if count > 0 {
-                context.logger.notice("ended quarantined slices of ended messages", metadata: ["slices": "\(count)"])
+                context.logger.notice(
+                    "ended quarantined slices of ended messages", metadata: ["slices": .stringConvertible(count)])
             }
         } catch {
             context.logger.error("quarantined slices could not be ended", metadata: ["error": "\(error)"])
@@ -52,7 +53,7 @@ struct Rescuer: Sendable {
             }
             guard count > 0 else { return }
             context.metrics.change { $0.leasesTakenBack += count }
-            context.logger.notice("leases were taken back", metadata: ["slices": "\(count)"])
+            context.logger.notice("leases were taken back", metadata: ["slices": .stringConvertible(count)])
             context.ready.set()
         } catch {
             context.logger.error("leases could not be taken back", metadata: ["error": "\(error)"])

@@ -27,7 +27,7 @@ struct MPNSExchange: RequestExchange {
         logger.debug(
             "MPNS answered",
             metadata: [
-                "status": "\(reply.status)", "x-notificationstatus": "\(state.notification.prefix(64))",
+                "status": .stringConvertible(reply.status), "x-notificationstatus": "\(state.notification.prefix(64))",
                 "x-deviceconnectionstatus": "\(state.device.prefix(64))",
                 "x-subscriptionstatus": "\(state.subscription.prefix(64))",
             ])

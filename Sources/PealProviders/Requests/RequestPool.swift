@@ -175,12 +175,18 @@ final class RequestPool: Sendable {
         if exchange.needsAlert(answer), isFirstAlert() {
             logger.error(
                 "the provider refuses Peal's requests",
-                metadata: ["origin": "\(errand.origin)", "status": "\(answer.status)", "reason": "\(answer.reason)"])
+                metadata: [
+                    "origin": "\(errand.origin)", "status": .stringConvertible(answer.status),
+                    "reason": "\(answer.reason)",
+                ])
         }
         if answer.result != .verdict(.accepted) {
             logger.debug(
                 "a request was not accepted",
-                metadata: ["origin": "\(errand.origin)", "status": "\(answer.status)", "reason": "\(answer.reason)"])
+                metadata: [
+                    "origin": "\(errand.origin)", "status": .stringConvertible(answer.status),
+                    "reason": "\(answer.reason)",
+                ])
         }
         errand.subject.order.flight.answer(accepted: [], others: [(index: errand.subject.index, answer: answer)])
         for refusal in refusals { refusal.deliver() }

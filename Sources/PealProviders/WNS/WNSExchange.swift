@@ -74,7 +74,7 @@ struct WNSExchange: RequestExchange {
 
     /// The headers that Microsoft asks for in problem reports.
     private static func trace(_ reply: OutboundReply) -> Logger.Metadata {
-        var metadata: Logger.Metadata = ["status": "\(reply.status)"]
+        var metadata: Logger.Metadata = ["status": .stringConvertible(reply.status)]
         for name in [
             "x-wns-status", "x-wns-notificationstatus", "x-wns-deviceconnectionstatus", "x-wns-error-description",
             "x-wns-msg-id", "x-wns-debug-trace", "ms-cv",

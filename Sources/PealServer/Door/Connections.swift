@@ -152,8 +152,9 @@ final class Connections: Sendable {
                 "too many connections: further ones get 503",
                 metadata: [
                     "address": "\(ClientNetwork.name(of: ClientNetwork.address(of: channel.remoteAddress)))",
-                    "connections": "\(served)",
-                    "connections_max": "\(capacity.total)", "per_address_max": "\(capacity.perAddress)",
+                    "connections": .stringConvertible(served),
+                    "connections_max": .stringConvertible(capacity.total),
+                    "per_address_max": .stringConvertible(capacity.perAddress),
                 ])
         }
     }

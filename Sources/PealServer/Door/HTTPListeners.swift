@@ -207,7 +207,7 @@ struct HTTPListeners {
     ) -> @Sendable (any Channel) async -> Void {
         { channel in
             guard let port = channel.localAddress?.port else { return }
-            logger.info(message, metadata: ["http.port": "\(port)"])
+            logger.info(message, metadata: ["http.port": .stringConvertible(port)])
             guard let file else { return }
             do {
                 try Data("\(port)\n".utf8).write(to: URL(fileURLWithPath: file), options: .atomic)

@@ -65,7 +65,7 @@ final class TraceExporter: TraceSink, Service {
             defer { state = State() }
             return (state.waiting, state.dropped)
         }
-        if dropped > 0 { logger.warning("spans were dropped", metadata: ["count": "\(dropped)"]) }
+        if dropped > 0 { logger.warning("spans were dropped", metadata: ["count": .stringConvertible(dropped)]) }
         for start in stride(from: 0, to: spans.count, by: Limits.tracedSpansPerRequestMax) {
             await send(Array(spans[start..<min(start + Limits.tracedSpansPerRequestMax, spans.count)]))
         }
@@ -79,7 +79,7 @@ final class TraceExporter: TraceSink, Service {
         do {
             let answer = try await client.execute(request, timeout: .seconds(5))
             guard !(200..<300).contains(answer.status.code) else { return }
-            logger.warning("the collector refused spans", metadata: ["status": "\(answer.status.code)"])
+            logger.warning("the collector refused spans", metadata: ["status": .stringConvertible(answer.status.code)])
         } catch {
             logger.warning("spans could not be sent", metadata: ["error": "\(error)", "spans": "\(spans.count)"])
         }

@@ -35,8 +35,8 @@ struct NativeAdmins: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let page = try NativeList(call.query, by: .id)
         try await AccessRecorder(services).write()
-        let admins = try await services.store.list { store, _ in try store.admins() }
-        return page.answer(ofAll: admins, by: \.id, json: Self.json)
+        let (admins, isComplete) = try await services.store.checkedList { store, _ in try store.admins() }
+        return page.answer(ofAll: admins, isComplete: isComplete, by: \.id, json: Self.json)
     }
 
     private func show(_ call: Call) async throws -> Answer {

@@ -33,8 +33,10 @@ struct NativeApps: Sendable {
             let own = try await services.store.read { try $0.app(key: key.app) }
             return list.answer(ofAll: own.map { [$0] } ?? [], by: \.id, json: Self.json)
         }
-        let apps = try await services.store.list { try $0.apps(after: list.id(), limit: list.fetchCount + $1) }
-        return list.answer(apps, cursor: \.id.bytes, json: Self.json)
+        let (apps, isComplete) = try await services.store.checkedList {
+            try $0.apps(after: list.id(), limit: list.fetchCount + $1)
+        }
+        return list.answer(apps, isComplete: isComplete, cursor: \.id.bytes, json: Self.json)
     }
 
     private func change(_ call: Call) async throws -> Answer {

@@ -31,8 +31,9 @@ struct NativeAudit: Sendable {
         }
         try await AccessRecorder(services).write()
         if wantsLines { return lines(filter) }
-        let rows = try await services.verbs.audit.rows(filter, before: list.number, limit: list.fetchCount)
-        return list.answer(rows, cursor: { NativeList.bytes($0.number) }, json: \.json)
+        let (rows, isComplete) = try await services.verbs.audit.rows(
+            filter, before: list.number, limit: list.fetchCount)
+        return list.answer(rows, isComplete: isComplete, cursor: { NativeList.bytes($0.number) }, json: \.json)
     }
 
     private static func wantsLines(_ accept: String?) -> Bool {
@@ -94,7 +95,7 @@ struct NativeAudit: Sendable {
         case .sound(let rows), .incomplete(_, _, let rows): return ["ok": true, "rows": .integer(rows)]
         case .broken(let number, let reason):
             services.logger.error(
-                "the audit log was changed", metadata: ["row": "\(number)", "reason": "\(reason)"])
+                "the audit log was changed", metadata: ["row": .stringConvertible(number), "reason": "\(reason)"])
             let row = try await services.verbs.audit.rows(AuditFilter(), after: number - 1, limit: 1).first
             return .compact([
                 ("ok", false), ("row", .integer(number)),

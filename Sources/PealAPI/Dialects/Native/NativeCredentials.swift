@@ -32,11 +32,14 @@ struct NativeCredentials: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
         let app = try call.app().key
-        let records = try await services.store.list { store, _ in try store.credentialRecords(app: app) }
+        let (records, isComplete) = try await services.store.checkedList { store, _ in
+            try store.credentialRecords(app: app)
+        }
         let items = records.flatMap { CredentialItem.items($0) }
         let fetched = Array(Array(items.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
         return list.answer(
-            fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { $0.element.json(now: call.now) })
+            fetched, isComplete: isComplete, cursor: { NativeList.bytes($0.offset + 1) },
+            json: { $0.element.json(now: call.now) })
     }
 
     /// Answers with the credential as lists show it; for Web Push, with the key that was put.

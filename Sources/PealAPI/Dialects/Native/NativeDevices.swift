@@ -261,12 +261,7 @@ extension NativeDocument {
                 .query("user_id", .text, "Only devices of this user."),
                 .query("topic", .text, "Only devices in this topic."),
             ] + address, answers: [
-                list(
-                    of: "NativeDevice", shownDevice,
-                    .optional(
-                        "incomplete",
-                        Schema.flag.described(
-                            "true if devices or their details are missing because the database is damaged.")))
+                list(of: "NativeDevice", shownDevice)
             ]),
         APIOperation(id: "getDevice", method: .get, path: device, summary: "Show a device", answers: [shown]),
         APIOperation(

@@ -76,8 +76,7 @@ enum NativeDocument {
     /// - Parameters:
     ///   - name: the name of the items' component.
     ///   - item: that component; nil if the dialect lists it.
-    ///   - more: further members of the page.
-    static func list(of name: String, _ item: Schema? = nil, _ more: Property...) -> APIAnswer {
+    static func list(of name: String, _ item: Schema? = nil) -> APIAnswer {
         APIAnswer(
             200, "A page of the list.",
             .component(
@@ -85,6 +84,10 @@ enum NativeDocument {
                 .object([
                     .required("items", .list(item ?? .named(name), 0...Limits.listItemsMax)),
                     .required("next_cursor", Schema.text.orNull.described("null on the last page.")),
-                ] + more)))
+                    .optional(
+                        "incomplete",
+                        Schema.flag.described(
+                            "true if items or their details are missing because the database is damaged.")),
+                ])))
     }
 }

@@ -52,8 +52,10 @@ struct NativeKeys: Sendable {
         let app = try call.app().key
         let page = try NativeList(call.query, by: .id)
         try await AccessRecorder(services).write()
-        let keys = try await services.store.list { store, _ in try store.keys(app: app) }
-        return page.answer(ofAll: keys, by: \.id) { .compact(Self.facts($0) + [Self.publicHalf($0)]) }
+        let (keys, isComplete) = try await services.store.checkedList { store, _ in try store.keys(app: app) }
+        return page.answer(ofAll: keys, isComplete: isComplete, by: \.id) {
+            .compact(Self.facts($0) + [Self.publicHalf($0)])
+        }
     }
 
     private func revoke(_ call: Call) async throws -> Answer {

@@ -76,11 +76,11 @@ struct NativeList {
 
     /// A page of a short list that was read as a whole, in the order of its ids.
     func answer<Item, Of>(
-        ofAll items: [Item], by id: (Item) -> Identifier<Of>, json: (Item) throws -> JSON
+        ofAll items: [Item], isComplete: Bool = true, by id: (Item) -> Identifier<Of>, json: (Item) throws -> JSON
     ) rethrows -> Answer {
         let after: Identifier<Of>? = self.id()
         let rest = items.filter { item in after.map { id(item) > $0 } ?? true }.sorted { id($0) < id($1) }
-        return try answer(Array(rest.prefix(fetchCount)), cursor: { id($0).bytes }, json: json)
+        return try answer(Array(rest.prefix(fetchCount)), isComplete: isComplete, cursor: { id($0).bytes }, json: json)
     }
 
     /// The bytes of a cursor for an id and a number.

@@ -147,7 +147,7 @@ struct NativeMessages: Sendable {
         let list = try NativeList(call.query, by: .id)
         let filter = try Self.filter(call.query, now: call.now)
         let app = try call.app().key
-        let reports = try await services.store.list(.heavy) { store, more in
+        let (reports, isComplete) = try await services.store.checkedList(.heavy) { store, more in
             try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount + more).map { message in
                 var report =
                     try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
@@ -155,7 +155,7 @@ struct NativeMessages: Sendable {
                 return report
             }
         }
-        return list.answer(reports, cursor: \.message.id.bytes, json: \.nativeJSON)
+        return list.answer(reports, isComplete: isComplete, cursor: \.message.id.bytes, json: \.nativeJSON)
     }
 
     private static func filter(_ query: Query, now: Timestamp) throws(PealError) -> MessageFilter {

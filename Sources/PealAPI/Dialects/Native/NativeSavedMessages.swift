@@ -61,10 +61,10 @@ struct NativeSavedMessages: Sendable {
     private func list(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
-        let messages = try await services.store.list {
+        let (messages, isComplete) = try await services.store.checkedList {
             try $0.savedMessages(app: app, kind, after: list.name, limit: list.fetchCount + $1)
         }
-        return list.answer(messages, cursor: { Array($0.name.utf8) }, json: Self.json)
+        return list.answer(messages, isComplete: isComplete, cursor: { Array($0.name.utf8) }, json: Self.json)
     }
 
     private func get(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {

@@ -28,10 +28,10 @@ struct NativeSegments: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
-        let segments = try await services.store.list {
+        let (segments, isComplete) = try await services.store.checkedList {
             try $0.segments(app: app, after: list.name, limit: list.fetchCount + $1)
         }
-        return list.answer(segments, cursor: { Array($0.name.utf8) }, json: Self.json)
+        return list.answer(segments, isComplete: isComplete, cursor: { Array($0.name.utf8) }, json: Self.json)
     }
 
     private func get(_ call: Call) async throws -> Answer {

@@ -36,10 +36,10 @@ struct NativeWebhooks: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
-        let webhooks = try await services.store.list {
+        let (webhooks, isComplete) = try await services.store.checkedList {
             try $0.webhooks(app: app, after: list.name, limit: list.fetchCount + $1)
         }
-        return list.answer(webhooks, cursor: { Array($0.name.utf8) }, json: Self.json)
+        return list.answer(webhooks, isComplete: isComplete, cursor: { Array($0.name.utf8) }, json: Self.json)
     }
 
     private func put(_ call: Call) async throws -> Answer {
@@ -67,10 +67,10 @@ struct NativeWebhooks: Sendable {
     private func deliveries(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .id)
         let reference = try await known(call).reference
-        let deliveries = try await services.store.list {
+        let (deliveries, isComplete) = try await services.store.checkedList {
             try $0.deliveries(of: reference, before: list.id(), limit: list.fetchCount + $1)
         }
-        return list.answer(deliveries, cursor: \.id.bytes, json: Self.json)
+        return list.answer(deliveries, isComplete: isComplete, cursor: \.id.bytes, json: Self.json)
     }
 
     private func retry(_ call: Call) async throws -> Answer {
