@@ -89,6 +89,24 @@ struct DayInAMinuteTests {
         #expect(peer.connections.count == 2)
     }
 
+    @Test("a connection that answers PINGs but no request is replaced")
+    func mute() throws {
+        let pool = try pool()
+        try push(pool)
+        try pass(30, step: 5)
+        peer.answersRequests = false
+        let order = testOrder(count: 5, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        try pass(30, step: 5)
+        #expect(order.flight.answers.tally == ["lost Timeout": 5])
+        #expect(peer.connections[0].pings > 0)
+        #expect(peer.openCount == 0)
+        peer.answersRequests = true
+        try push(pool)
+        #expect(peer.connections.count == 2)
+    }
+
     @Test("spare connections close after minutes, the last stays")
     func spare() throws {
         peer.streamsMax = 10

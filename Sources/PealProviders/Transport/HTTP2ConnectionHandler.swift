@@ -260,7 +260,7 @@ extension HTTP2ConnectionHandler {
             // requests are lost after their own time-out, because each of them will be sent again.
             finish()
         }
-        if let id = orders.giveUpBefore, state.openCount > 0 { giveUp(before: id) }
+        if let id = orders.giveUpBefore, state.openCount > 0 { giveUp(before: id, isMute: orders.isMute) }
         if orders.sendsPing { state.ping(into: &out) }
         if orders.isShut || orders.isIdle && pool.isSpare(id) { finish() }
         pump()
@@ -268,14 +268,17 @@ extension HTTP2ConnectionHandler {
         closeIfDone()
     }
 
-    /// Gives up overdue requests. If some could not even be written, another connection is needed: this one's window may
-    /// never open again.
-    private func giveUp(before id: UInt32) {
+    /// Gives up overdue requests. If some could not be written, another connection is needed, because this one's window
+    /// may never open again. The same if nothing was answered meanwhile: a front end may answer PINGs for a server that
+    /// it has lost.
+    private func giveUp(before id: UInt32, isMute: Bool) {
         let isStarved = state.isStarved(before: id)
         state.giveUp(before: id, into: &out, endings: &endings)
+        let isOverdue = !endings.isEmpty
         settleEndings()
-        guard isStarved, !isFinishing else { return }
-        pool.logger.warning("the peer opens no flow-control window", metadata: metadata(""))
+        guard isStarved || isMute && isOverdue && !pulse.hasAnswer, !isFinishing else { return }
+        pool.logger.warning(
+            isStarved ? "the peer opens no flow-control window" : "the peer answers no request", metadata: metadata(""))
         finish()
     }
 }
