@@ -71,7 +71,9 @@ struct WebPushExchange: RequestExchange {
         if request.address != nil, blamesApp.contains(verdict) { verdict = .rejectMessage }
         let answer = ProviderAnswer(
             .verdict(verdict), reason: reason.isEmpty ? "Status\(reply.status)" : reason, status: reply.status)
-        if case .holdAddress(let after) = verdict { return RequestJudgement(answer, originHold: after) }
+        if case .holdAddress(let after) = verdict, WebPushVerdicts.holdsOrigin(reason) {
+            return RequestJudgement(answer, originHold: after)
+        }
         return RequestJudgement(answer)
     }
 

@@ -40,10 +40,15 @@ enum WebPushVerdicts {
         case (406, _), (429, _): .holdAddress(after: retryAfter ?? originHold)
         // 202: an immediate retry is allowed.
         case (500..., "Errno202"): .retry(after: retryAfter ?? soon)
-        case (500..., _): .retry(after: retryAfter)
+        // 408: the request did not arrive in full (RFC 9110 §15.5.9).
+        case (408, _), (500..., _): .retry(after: retryAfter)
         default: .rejectMessage
         }
     }
+
+    /// Whether a pause is asked for the whole origin. Apple's 429 is about one subscription ("The server received too
+    /// many requests for the same device token"), as in APNs.
+    static func holdsOrigin(_ reason: String) -> Bool { reason != "TooManyRequests" }
 
     /// The reason in a response's body: Apple's `reason`, Mozilla's `errno` such as `Errno110`, or Peal's own for
     /// sentences about a key that is not the subscription's. Empty if there is none.

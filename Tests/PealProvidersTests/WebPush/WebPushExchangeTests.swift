@@ -225,6 +225,13 @@ struct WebPushExchangeTests {
         #expect(try await judge(exchange, status).originHold == .seconds(60))
     }
 
+    @Test("pause for one subscription if Apple has had too many requests for it")
+    func throttledSubscription() async throws {
+        let asked = try await judge(exchange(), 429, #"{"reason":"TooManyRequests"}"#)
+        #expect(asked.originHold == nil)
+        #expect(asked.answer.result == .verdict(.holdAddress(after: .seconds(60))))
+    }
+
     @Test("are signed again after a refusal", arguments: [401, 403])
     func resign(status: Int) async throws {
         let exchange = try exchange()
