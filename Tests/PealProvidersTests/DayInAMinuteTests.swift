@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOEmbedded
+import NIOSSL
 import PealCore
 import Testing
 
@@ -87,6 +88,16 @@ struct DayInAMinuteTests {
         #expect(peer.connections.count == 1)
         try push(pool)
         #expect(peer.connections.count == 2)
+    }
+
+    @Test("a certificate that the peer refuses after the handshake is a failure of TLS")
+    func refusedCertificate() throws {
+        let pool = try pool()
+        let order = testOrder(count: 3, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        peer.connections[0].channel.pipeline.fireErrorCaught(BoringSSLError.sslError([]))
+        try peer.serve()
+        #expect(order.flight.answers.tally == ["unsent NoTLS": 3])
     }
 
     @Test("a connection that answers PINGs but no request is replaced")

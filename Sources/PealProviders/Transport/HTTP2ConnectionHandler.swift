@@ -24,7 +24,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// Whether an answer showed that the credential is accepted, so that more than one stream may be open.
     var isProven = false
     var hasAnswered = false
-    /// Whether the TLS handshake failed.
+    /// Whether TLS failed, in the handshake or before the first answer.
     private var distrusts = false
     /// Whether to begin no further requests and close when all open ones are answered.
     var isFinishing = false
@@ -115,6 +115,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         pool.logger.log(level: isNews ? .warning : .debug, "connection failed", metadata: metadata("\(error)"))
         if case NIOSSLError.handshakeFailed = error { distrusts = true }
         if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname { distrusts = true }
+        // In TLS 1.3 the client's part of the handshake ends before the peer has checked its certificate (RFC 8446 §2).
+        if error is BoringSSLError, !hasAnswered { distrusts = true }
         context.close(promise: nil)
     }
 
