@@ -245,6 +245,24 @@ struct WebPushExchangeTests {
         #expect(try await exchange.request(for: subject).headers["Authorization"] == second.headers["Authorization"])
     }
 
+    @Test("a refusal that no new signature helps stops the app only if nothing was accepted", arguments: [401, 403])
+    func refusals(status: Int) async throws {
+        let (here, elsewhere) = ("https://push.example.net/other", "https://web.push.apple.com/abc")
+        let cases: [(before: String?, meanwhile: String?, verdict: Verdict)] = [
+            (nil, nil, .stopApp), (here, nil, .holdAddress(after: .seconds(600))),
+            (elsewhere, nil, .holdAddress(after: .seconds(600))), (nil, here, .rejectMessage),
+        ]
+        for (before, meanwhile, verdict) in cases {
+            let exchange = try exchange()
+            if let before { _ = try await judge(exchange, 201, endpoint: before) }
+            #expect(try await judge(exchange, status).answer.result == .verdict(.refreshCredential))
+            if let meanwhile { _ = try await judge(exchange, 201, endpoint: meanwhile) }
+            let judgement = try await judge(exchange, status)
+            #expect(judgement.answer.result == .verdict(verdict))
+            #expect(judgement.originHold == nil)
+        }
+    }
+
     // The open mode
 
     @Test("are sent to any public host if the server is open, at the address that was checked")
