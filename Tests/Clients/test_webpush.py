@@ -220,6 +220,19 @@ def test_tokens_that_are_refused_again_stop_the_app_and_lose_nothing(app, servic
     assert len(service.requests) == 2
 
 
+def test_a_browser_whose_push_service_refuses_only_it_stops_no_other(app, service):
+    peal, app, _ = app
+    browsers = [service.browser(f"/push/{number}") for number in range(20)]
+    register(peal, app, *browsers)
+    assert report(peal, app)["counts"]["accepted"] == 20
+    # Edge's push service answers so for some old subscriptions.
+    service.answers["/push/7"] = [(401, {}, b"")]
+    for _ in range(2):
+        message = peal.send(app, content=GREETING)
+        wait_until(lambda: peal.message(app, message)["counts"]["accepted"] == 19, seconds=15)
+    assert peal.get(f"/apps/{app}/credentials")["items"][0]["health"]["state"] == "ok"
+
+
 BAD_ADDRESSES = {
     "on a host that is not listed": ({"endpoint": "https://push.example.com/x"}, "address.endpoint"),
     "in the clear": ({"endpoint": "http://fcm.googleapis.com/x"}, "address.endpoint"),

@@ -45,6 +45,7 @@ struct APNsVerdictsTests {
         Row(404, "BadPath", .rejectMessage), Row(404, "", .rejectMessage), Row(405, "MethodNotAllowed", .rejectMessage),
         Row(410, "Unregistered", gone), Row(410, "ExpiredToken", gone), Row(410, "SomethingNew", .rejectMessage),
         Row(410, "BadDeviceToken", .rejectMessage), Row(410, "", .rejectMessage),
+        Row(408, "", .retry(after: nil)),
         Row(413, "PayloadTooLarge", .rejectMessage), Row(418, "BadDeviceToken", .rejectMessage),
         Row(429, "TooManyRequests", .holdAddress(after: .seconds(30))),
         Row(429, "TooManyProviderTokenUpdates", .retry(after: .seconds(10))),

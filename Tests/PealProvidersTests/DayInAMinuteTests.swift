@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOEmbedded
+import NIOSSL
 import PealCore
 import Testing
 
@@ -85,6 +86,34 @@ struct DayInAMinuteTests {
         try pass(3600 + 30)
         #expect(peer.openCount == 0)
         #expect(peer.connections.count == 1)
+        try push(pool)
+        #expect(peer.connections.count == 2)
+    }
+
+    @Test("a certificate that the peer refuses after the handshake is a failure of TLS")
+    func refusedCertificate() throws {
+        let pool = try pool()
+        let order = testOrder(count: 3, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        peer.connections[0].channel.pipeline.fireErrorCaught(BoringSSLError.sslError([]))
+        try peer.serve()
+        #expect(order.flight.answers.tally == ["unsent NoTLS": 3])
+    }
+
+    @Test("a connection that answers PINGs but no request is replaced")
+    func mute() throws {
+        let pool = try pool()
+        try push(pool)
+        try pass(30, step: 5)
+        peer.answersRequests = false
+        let order = testOrder(count: 5, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        try pass(30, step: 5)
+        #expect(order.flight.answers.tally == ["lost Timeout": 5])
+        #expect(peer.connections[0].pings > 0)
+        #expect(peer.openCount == 0)
+        peer.answersRequests = true
         try push(pool)
         #expect(peer.connections.count == 2)
     }

@@ -126,6 +126,8 @@ struct FCMVerdictsTests {
             status: 503, code: "UNAVAILABLE", word: "UNAVAILABLE", retryAfter: 30, verdict: .retry(after: .seconds(30)),
             reason: "UNAVAILABLE"),
         Row(status: 500, code: "UNSPECIFIED_ERROR", verdict: .retry(after: nil), reason: "UNSPECIFIED_ERROR"),
+        Row(status: 409, word: "ABORTED", verdict: .retry(after: nil), reason: "ABORTED"),
+        Row(status: 499, word: "CANCELLED", verdict: .retry(after: nil), reason: "CANCELLED"),
         Row(status: 504, word: "DEADLINE_EXCEEDED", verdict: .retry(after: nil), reason: "DEADLINE_EXCEEDED"),
     ]
 
@@ -163,7 +165,8 @@ struct FCMVerdictsTests {
         "follow HTTP's status if the body says nothing",
         arguments: [
             (200, Verdict.accepted), (204, .accepted), (302, .rejectMessage), (400, .rejectMessage), (403, .stopApp),
-            (404, .stopApp), (405, .rejectMessage), (413, .rejectMessage), (429, .holdApp(after: .seconds(60))),
+            (404, .stopApp), (405, .rejectMessage), (408, .retry(after: nil)), (413, .rejectMessage),
+            (429, .holdApp(after: .seconds(60))),
             (500, .retry(after: nil)), (502, .retry(after: nil)), (503, .retry(after: nil)), (504, .retry(after: nil)),
         ])
     func statusAlone(status: Int, verdict: Verdict) async {

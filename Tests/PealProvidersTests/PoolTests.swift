@@ -207,6 +207,17 @@ struct ConnectionPulseTests {
         #expect(tick(&pulse, timeout + 1, stream: 201, open: 50).giveUpBefore == 101)
     }
 
+    @Test("a peer is mute if it has answered nothing since the overdue requests began")
+    func mute() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        let timeout = Int(Limits.requestTimeoutSeconds)
+        _ = tick(&pulse, 1, stream: 101, open: 50)
+        pulse.hasAnswer = true
+        for second in 2...timeout { _ = tick(&pulse, second, stream: 201, open: 100) }
+        let mutes = (1...3).map { tick(&pulse, timeout + $0, stream: 201, open: 100).isMute }
+        #expect(mutes == [false, false, true])
+    }
+
     @Test("a silent peer gets a PING, and is then abandoned")
     func stalled() {
         var pulse = ConnectionPulse(uptime: .zero)

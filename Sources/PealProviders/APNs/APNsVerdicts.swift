@@ -38,7 +38,8 @@ enum APNsVerdicts {
         case 429 where reason == "TooManyProviderTokenUpdates": .retry(after: tokenUpdatesPause)
         case 429: .holdAddress(after: deviceHold)
         case 503 where reason == "Shutdown": .reconnect
-        case 500...: .retry(after: nil)
+        // 408: the request did not arrive in full (RFC 9110 §15.5.9).
+        case 408, 500...: .retry(after: nil)
         default: .rejectMessage
         }
     }

@@ -6,9 +6,10 @@ import PealCore
 enum FCMVerdicts {
     /// FCM's error codes, and Google's statuses.
     static let reasons: Set<String> = [
-        "APNS_AUTH_ERROR", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND",
-        "PERMISSION_DENIED", "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED", "SENDER_ID_MISMATCH", "THIRD_PARTY_AUTH_ERROR",
-        "UNAUTHENTICATED", "UNAVAILABLE", "UNREGISTERED", "UNSPECIFIED_ERROR",
+        "ABORTED", "APNS_AUTH_ERROR", "CANCELLED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL",
+        "INVALID_ARGUMENT", "NOT_FOUND", "PERMISSION_DENIED", "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED",
+        "SENDER_ID_MISMATCH", "THIRD_PARTY_AUTH_ERROR", "UNAUTHENTICATED", "UNAVAILABLE", "UNREGISTERED",
+        "UNSPECIFIED_ERROR",
     ]
     /// Google asks for this wait before any retry, whatever an answer says.
     static let retryMin = Duration.seconds(10)
@@ -54,7 +55,8 @@ enum FCMVerdicts {
         case "UNAUTHENTICATED": .refreshCredential
         case "PERMISSION_DENIED", "NOT_FOUND": .stopApp
         case "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED": quota(error, retryAfter)
-        case "UNAVAILABLE", "INTERNAL": .retry(after: retryAfter)
+        // The last two come with 409 and 499 when Google's servers drop a request (google.rpc.Code).
+        case "UNAVAILABLE", "INTERNAL", "ABORTED", "CANCELLED": .retry(after: retryAfter)
         default: nil
         }
     }
@@ -65,7 +67,8 @@ enum FCMVerdicts {
         case 401: .refreshCredential
         case 403, 404: .stopApp
         case 429: quota(error, retryAfter)
-        case 500...: .retry(after: retryAfter)
+        // 408: the request did not arrive in full (RFC 9110 §15.5.9).
+        case 408, 500...: .retry(after: retryAfter)
         default: .rejectMessage
         }
     }

@@ -40,7 +40,8 @@ enum MPNSVerdicts: WindowsVerdicts {
         case 404: .retireAddress(since: nil, isSuspicious: false)
         case 406, 412: .holdAddress(after: state.retryAfter.map { max($0, deviceHold) } ?? deviceHold)
         case 503: .retry(after: state.retryAfter ?? unavailablePause)
-        case 500...: .retry(after: state.retryAfter)
+        // 408: the request did not arrive in full (RFC 9110 §15.5.9).
+        case 408, 500...: .retry(after: state.retryAfter)
         default: .rejectMessage
         }
     }

@@ -213,8 +213,10 @@ package final class OutboundClient: OutboundSender {
                 await self.alarm(after: timeout)
                 return []
             }
-            let body = await tasks.next() ?? []
+            // The first to end cancels the other: after the alarm, reading ends with what has arrived.
+            var body = await tasks.next() ?? []
             tasks.cancelAll()
+            for await part in tasks { body += part }
             return body
         }
     }

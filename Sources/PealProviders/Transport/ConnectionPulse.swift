@@ -8,6 +8,8 @@ struct ConnectionPulse {
     struct Orders: Hashable {
         /// Streams begun before this one are overdue.
         var giveUpBefore: UInt32?
+        /// Nothing has been answered since the overdue streams began.
+        var isMute = false
         var sendsPing = false
         /// The peer has gone silent.
         var isStalled = false
@@ -20,6 +22,8 @@ struct ConnectionPulse {
 
     /// Set by each read, cleared by each tick.
     var hasRead = false
+    /// Set by each answer, cleared by each tick.
+    var hasAnswer = false
     /// The largest connection window in bytes that the peer has granted.
     var largestWindow = 65_535
     /// The maximum number of open requests while the peer is slow: what it answers in `Limits.slowAnswerSeconds`, so
@@ -28,6 +32,7 @@ struct ConnectionPulse {
     private var openBefore = 0
     let startedAt: Duration
     private var readAt: Duration
+    private var answeredAt: Duration
     private var usedAt: Duration
     private var roomAt: Duration
     private var pingedAt: Duration?
@@ -38,6 +43,7 @@ struct ConnectionPulse {
     init(uptime: Duration) {
         startedAt = uptime
         readAt = uptime
+        answeredAt = uptime
         usedAt = uptime
         roomAt = uptime
     }
@@ -50,6 +56,8 @@ struct ConnectionPulse {
         var orders = Orders()
         if hasRead { readAt = uptime }
         hasRead = false
+        if hasAnswer { answeredAt = uptime }
+        hasAnswer = false
         if openCount > 0 { usedAt = uptime }
         if openCount > 0 || hasRoom { roomAt = uptime }
         if pongCount != self.pongCount {
@@ -60,6 +68,7 @@ struct ConnectionPulse {
         marks.append((uptime, nextStreamID))
         while let mark = marks.first, uptime - mark.at >= .seconds(Limits.requestTimeoutSeconds) {
             orders.giveUpBefore = mark.streamID
+            orders.isMute = mark.at > answeredAt
             marks.removeFirst()
         }
         guard isSettled else {

@@ -96,6 +96,7 @@ extension HTTP2ConnectionHandler {
     }
 
     private func noticeAnswer(proves: Bool) {
+        pulse.hasAnswer = true
         if !hasAnswered {
             hasAnswered = true
             pool.prove(id)

@@ -24,7 +24,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// Whether an answer showed that the credential is accepted, so that more than one stream may be open.
     var isProven = false
     var hasAnswered = false
-    /// Whether the TLS handshake failed.
+    /// Whether TLS failed, in the handshake or before the first answer.
     private var distrusts = false
     /// Whether to begin no further requests and close when all open ones are answered.
     var isFinishing = false
@@ -115,6 +115,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         pool.logger.log(level: isNews ? .warning : .debug, "connection failed", metadata: metadata("\(error)"))
         if case NIOSSLError.handshakeFailed = error { distrusts = true }
         if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname { distrusts = true }
+        // In TLS 1.3 the client's part of the handshake ends before the peer has checked its certificate (RFC 8446 §2).
+        if error is BoringSSLError, !hasAnswered { distrusts = true }
         context.close(promise: nil)
     }
 
@@ -260,7 +262,7 @@ extension HTTP2ConnectionHandler {
             // requests are lost after their own time-out, because each of them will be sent again.
             finish()
         }
-        if let id = orders.giveUpBefore, state.openCount > 0 { giveUp(before: id) }
+        if let id = orders.giveUpBefore, state.openCount > 0 { giveUp(before: id, isMute: orders.isMute) }
         if orders.sendsPing { state.ping(into: &out) }
         if orders.isShut || orders.isIdle && pool.isSpare(id) { finish() }
         pump()
@@ -268,14 +270,17 @@ extension HTTP2ConnectionHandler {
         closeIfDone()
     }
 
-    /// Gives up overdue requests. If some could not even be written, another connection is needed: this one's window may
-    /// never open again.
-    private func giveUp(before id: UInt32) {
+    /// Gives up overdue requests. If some could not be written, another connection is needed, because this one's window
+    /// may never open again. The same if nothing was answered meanwhile: a front end may answer PINGs for a server that
+    /// it has lost.
+    private func giveUp(before id: UInt32, isMute: Bool) {
         let isStarved = state.isStarved(before: id)
         state.giveUp(before: id, into: &out, endings: &endings)
+        let isOverdue = !endings.isEmpty
         settleEndings()
-        guard isStarved, !isFinishing else { return }
-        pool.logger.warning("the peer opens no flow-control window", metadata: metadata(""))
+        guard isStarved || isMute && isOverdue && !pulse.hasAnswer, !isFinishing else { return }
+        pool.logger.warning(
+            isStarved ? "the peer opens no flow-control window" : "the peer answers no request", metadata: metadata(""))
         finish()
     }
 }

@@ -31,7 +31,8 @@ enum WNSVerdicts: WindowsVerdicts {
         case 410 where isDomainBlocked(state): .stopApp
         case 410: .retireAddress(since: nil, isSuspicious: false)
         case 406, 429: .holdApp(after: state.retryAfter ?? appHold)
-        case 500...: .retry(after: state.retryAfter)
+        // 408: the request did not arrive in full (RFC 9110 §15.5.9).
+        case 408, 500...: .retry(after: state.retryAfter)
         default: .rejectMessage
         }
     }

@@ -15,10 +15,31 @@ final class VAPIDTokens: Sendable {
         let authorization: String
         let uptime: Duration
         let at: Timestamp
+        /// The refused one that it replaces; nil if it replaces none.
+        var replaced: String?
+        /// Whether the push service accepted a request with an earlier one.
+        var wasAccepted = false
+        /// Whether it accepted a request since this one was signed.
+        var isAccepted = false
+    }
+
+    /// What a refused authorization says.
+    enum Refusal: Sendable, Hashable {
+        /// The next request is signed again.
+        case renewed
+        /// The push service accepts other subscriptions meanwhile.
+        case ofSubscription
+        /// The key was accepted lately, by this push service or another one.
+        case unclear
+        /// Nothing shows that the key is accepted anywhere.
+        case ofKey
     }
 
     /// RFC 8292 §2 allows a day. Half of that leaves room for clock differences.
     static let lifeSeconds: Int64 = 12 * 3600
+
+    /// How long another signature cannot help after one.
+    private static let renewalPause = Duration.seconds(60)
 
     private let time: any TimeSource
     private let countMax: Int
@@ -44,11 +65,33 @@ final class VAPIDTokens: Sendable {
         }
     }
 
-    /// A push service refused this value: the next request is signed again, unless the value has already been replaced.
-    func forget(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) {
+    /// A push service accepted a request with this value.
+    func accepted(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) {
         let name = Key(vapid: key, origin: origin)
         minted.withLock { minted in
-            if minted[name]?.authorization == authorization { minted[name] = nil }
+            guard let known = minted[name], [known.authorization, known.replaced].contains(authorization) else { return }
+            minted[name]?.isAccepted = true
+        }
+    }
+
+    /// A push service refused this value. Signs again, unless that was done just now.
+    func refused(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) -> Refusal {
+        let (now, uptime) = (time.now, time.uptime)
+        let name = Key(vapid: key, origin: origin)
+        return minted.withLock { minted in
+            guard let known = minted[name], known.authorization == authorization else { return .renewed }
+            let isNew = known.replaced != nil && uptime - known.uptime < Self.renewalPause
+            if !isNew, let made = Self.sign(key, origin, at: now) {
+                minted[name] = Minted(
+                    authorization: made, uptime: uptime, at: now, replaced: authorization,
+                    wasAccepted: known.isAccepted || known.wasAccepted)
+                return .renewed
+            }
+            if known.isAccepted { return .ofSubscription }
+            let isKnownToWork = minted.contains { name, one in
+                name.vapid == key && (one.isAccepted || one.wasAccepted) && Self.isUsable(one, uptime, now)
+            }
+            return isKnownToWork ? .unclear : .ofKey
         }
     }
 

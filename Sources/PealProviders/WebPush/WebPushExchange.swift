@@ -63,15 +63,20 @@ struct WebPushExchange: RequestExchange {
         let reason = WebPushVerdicts.reason(in: reply.body)
         let retryAfter = reply.retryAfter(now: time.now)
         var verdict = WebPushVerdicts.verdict(status: reply.status, reason: reason, retryAfter: retryAfter)
-        if verdict == .accepted { return RequestJudgement(.accepted) }
-        if verdict == .refreshCredential { forget(request, subject) }
+        if verdict == .accepted {
+            if request.address == nil { accept(request, subject) }
+            return RequestJudgement(.accepted)
+        }
         // An unlisted host must not stop the app for all other devices, neither by a refusal of the credential nor by
         // many suspicious addresses.
         let blamesApp: [Verdict] = [.refreshCredential, .retireAddress(since: nil, isSuspicious: true)]
         if request.address != nil, blamesApp.contains(verdict) { verdict = .rejectMessage }
+        if verdict == .refreshCredential { verdict = self.verdict(onRefusalOf: request, subject) }
         let answer = ProviderAnswer(
             .verdict(verdict), reason: reason.isEmpty ? "Status\(reply.status)" : reason, status: reply.status)
-        if case .holdAddress(let after) = verdict { return RequestJudgement(answer, originHold: after) }
+        if case .holdAddress(let after) = verdict, WebPushVerdicts.holdsOrigin(status: reply.status, reason: reason) {
+            return RequestJudgement(answer, originHold: after)
+        }
         return RequestJudgement(answer)
     }
 
@@ -80,11 +85,31 @@ struct WebPushExchange: RequestExchange {
         subscription.serverKey.map { keys[$0] } ?? newest
     }
 
-    private func forget(_ request: OutboundRequest, _ subject: RequestSubject) {
+    private func accept(_ request: OutboundRequest, _ subject: RequestSubject) {
+        guard let (value, key, origin) = signature(of: request, subject) else { return }
+        tokens.accepted(value, of: key, at: origin)
+    }
+
+    /// A push service may refuse one subscription as if the signature were at fault: Edge's answers 401 without a reason
+    /// for some old ones. Neither that nor a service that refuses a key which others accept may stop all browsers. But
+    /// while a service refuses everything, nothing may be lost.
+    private func verdict(onRefusalOf request: OutboundRequest, _ subject: RequestSubject) -> Verdict {
+        guard let (value, key, origin) = signature(of: request, subject) else { return .stopApp }
+        return switch tokens.refused(value, of: key, at: origin) {
+        case .renewed: .refreshCredential
+        case .ofSubscription: .rejectMessage
+        case .unclear: .holdAddress(after: WebPushVerdicts.refusalHold)
+        case .ofKey: .stopApp
+        }
+    }
+
+    private func signature(
+        of request: OutboundRequest, _ subject: RequestSubject
+    ) -> (value: String, key: Credential.VAPIDKey, origin: String)? {
         guard let value = request.headers.first(name: "Authorization"), let uri = EndpointURI(request.url),
             let key = WebPushSubscription(subject.address).flatMap(key)
-        else { return }
-        tokens.forget(value, of: key, at: uri.origin)
+        else { return nil }
+        return (value, key, uri.origin)
     }
 
     // Destination

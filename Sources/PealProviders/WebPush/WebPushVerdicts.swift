@@ -5,6 +5,9 @@ import PealCore
 enum WebPushVerdicts {
     /// How long to hold an origin that asked for a pause of unknown length.
     static let originHold = Duration.seconds(60)
+    /// How long to hold a device if its push service refuses a key that is known to work. Holds of ten minutes do not
+    /// count as a problem of the route.
+    static let refusalHold = Duration.seconds(600)
     /// The pause before a retry that a push service allows immediately.
     static let soon = Duration.seconds(1)
 
@@ -40,9 +43,16 @@ enum WebPushVerdicts {
         case (406, _), (429, _): .holdAddress(after: retryAfter ?? originHold)
         // 202: an immediate retry is allowed.
         case (500..., "Errno202"): .retry(after: retryAfter ?? soon)
-        case (500..., _): .retry(after: retryAfter)
+        // 408: the request did not arrive in full (RFC 9110 §15.5.9).
+        case (408, _), (500..., _): .retry(after: retryAfter)
         default: .rejectMessage
         }
+    }
+
+    /// Whether a pause is asked for the whole origin. Apple's 429 is about one subscription ("The server received too
+    /// many requests for the same device token"), as in APNs.
+    static func holdsOrigin(status: Int, reason: String) -> Bool {
+        [406, 429].contains(status) && reason != "TooManyRequests"
     }
 
     /// The reason in a response's body: Apple's `reason`, Mozilla's `errno` such as `Errno110`, or Peal's own for

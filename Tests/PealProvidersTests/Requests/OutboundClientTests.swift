@@ -58,11 +58,12 @@ struct OutboundClientTests {
         #expect(try await send(request).get().body.count == 300_000)
     }
 
-    @Test("an answer whose body does not end keeps its status")
+    @Test("an answer whose body does not end keeps its status, and what arrived of the body")
     func drip() async throws {
         let peer = try HTTPPeer { _ in .drip(410, "x") }
         let reply = try await send(.init(url: peer.url, timeout: .milliseconds(200))).get()
         #expect(reply.status == 410)
+        #expect(reply.body == Array("x".utf8))
     }
 
     @Test("a body that does not end after a late head takes no second time-out")

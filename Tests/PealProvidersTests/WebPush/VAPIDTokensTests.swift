@@ -55,15 +55,39 @@ struct VAPIDTokensTests {
     }
 
     @Test("are replaced once, however many requests are refused")
-    func forget() throws {
+    func replaced() throws {
         let tokens = VAPIDTokens(time: time)
         let key = try testVAPIDKey()
         let first = try #require(tokens.authorization(for: key, at: Self.origin))
-        tokens.forget(first, of: key, at: Self.origin)
+        #expect(tokens.refused(first, of: key, at: Self.origin) == .renewed)
         let second = tokens.authorization(for: key, at: Self.origin)
         #expect(second != first)
-        tokens.forget(first, of: key, at: Self.origin)
+        #expect(tokens.refused(first, of: key, at: Self.origin) == .renewed)
         #expect(tokens.authorization(for: key, at: Self.origin) == second)
+    }
+
+    @Test("that are refused although they are new show what is at fault by what is accepted")
+    func refused() throws {
+        let tokens = VAPIDTokens(time: time)
+        let (key, other) = (try testVAPIDKey(), "https://fcm.googleapis.com")
+        func token(at origin: String) throws -> String { try #require(tokens.authorization(for: key, at: origin)) }
+        func refuse() throws -> VAPIDTokens.Refusal {
+            tokens.refused(try token(at: Self.origin), of: key, at: Self.origin)
+        }
+        let first = try token(at: Self.origin)
+        #expect(try refuse() == .renewed)
+        #expect(try refuse() == .ofKey)
+        tokens.accepted(try token(at: other), of: key, at: other)
+        #expect(try refuse() == .unclear)
+        // A request that began before the refusal.
+        tokens.accepted(first, of: key, at: Self.origin)
+        #expect(try refuse() == .ofSubscription)
+        // An acceptance of the past does not show that the push service accepts anything now.
+        time.advance(.seconds(60))
+        #expect(try refuse() == .renewed)
+        #expect(try refuse() == .unclear)
+        tokens.accepted(try token(at: Self.origin), of: key, at: Self.origin)
+        #expect(try refuse() == .ofSubscription)
     }
 
     @Test("are kept up to a number, the older half going first")

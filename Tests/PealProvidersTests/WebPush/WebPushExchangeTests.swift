@@ -225,6 +225,13 @@ struct WebPushExchangeTests {
         #expect(try await judge(exchange, status).originHold == .seconds(60))
     }
 
+    @Test("pause for one subscription if Apple has had too many requests for it")
+    func throttledSubscription() async throws {
+        let asked = try await judge(exchange(), 429, #"{"reason":"TooManyRequests"}"#)
+        #expect(asked.originHold == nil)
+        #expect(asked.answer.result == .verdict(.holdAddress(after: .seconds(60))))
+    }
+
     @Test("are signed again after a refusal", arguments: [401, 403])
     func resign(status: Int) async throws {
         let exchange = try exchange()
@@ -236,6 +243,24 @@ struct WebPushExchangeTests {
         #expect(second.headers["Authorization"] != first.headers["Authorization"])
         _ = await exchange.judge(reply, to: first, for: subject)
         #expect(try await exchange.request(for: subject).headers["Authorization"] == second.headers["Authorization"])
+    }
+
+    @Test("a refusal that no new signature helps stops the app only if nothing was accepted", arguments: [401, 403])
+    func refusals(status: Int) async throws {
+        let (here, elsewhere) = ("https://push.example.net/other", "https://web.push.apple.com/abc")
+        let cases: [(before: String?, meanwhile: String?, verdict: Verdict)] = [
+            (nil, nil, .stopApp), (here, nil, .holdAddress(after: .seconds(600))),
+            (elsewhere, nil, .holdAddress(after: .seconds(600))), (nil, here, .rejectMessage),
+        ]
+        for (before, meanwhile, verdict) in cases {
+            let exchange = try exchange()
+            if let before { _ = try await judge(exchange, 201, endpoint: before) }
+            #expect(try await judge(exchange, status).answer.result == .verdict(.refreshCredential))
+            if let meanwhile { _ = try await judge(exchange, 201, endpoint: meanwhile) }
+            let judgement = try await judge(exchange, status)
+            #expect(judgement.answer.result == .verdict(verdict))
+            #expect(judgement.originHold == nil)
+        }
     }
 
     // The open mode

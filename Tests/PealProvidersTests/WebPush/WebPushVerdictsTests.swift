@@ -60,7 +60,8 @@ struct WebPushVerdictsTests {
         (406, "", "", held),
         // Unknown ones.
         (400, "", "", .rejectMessage), (400, #"{"reason":"SomethingNew"}"#, "SomethingNew", .rejectMessage),
-        (402, "", "", .rejectMessage), (405, "", "", .rejectMessage), (418, "x", "", .rejectMessage),
+        (402, "", "", .rejectMessage), (405, "", "", .rejectMessage),
+        (408, "", "", .retry(after: nil)), (418, "x", "", .rejectMessage),
         (403, #"{"reason":"SomethingNew"}"#, "SomethingNew", .refreshCredential),
         (500, "", "", .retry(after: nil)), (502, "<html>", "", .retry(after: nil)), (503, "", "", .retry(after: nil)),
         (599, #"{"reason":"SomethingNew"}"#, "SomethingNew", .retry(after: nil)),

@@ -34,6 +34,7 @@ struct MPNSVerdictsTests {
         (405, State(), .rejectMessage, "MethodNotAllowed"),
         (406, State(notification: "dropped"), .holdAddress(after: hour), "DailyLimitReached"),
         (406, State(retryAfter: .seconds(7200)), .holdAddress(after: .seconds(7200)), "DailyLimitReached"),
+        (408, State(), .retry(after: nil), "Status408"),
         (410, State(), .rejectMessage, "Status410"),
         (412, State(device: "inactive"), .holdAddress(after: hour), "DeviceInactive"),
         (412, State(retryAfter: .seconds(5)), .holdAddress(after: hour), "DeviceInactive"),

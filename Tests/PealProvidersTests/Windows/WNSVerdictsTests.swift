@@ -31,6 +31,7 @@ struct WNSVerdictsTests {
         (405, State(), .rejectMessage, "MethodNotAllowed"),
         (406, State(), .holdApp(after: .seconds(60)), "NotAcceptable"),
         (406, State(retryAfter: .seconds(9)), .holdApp(after: .seconds(9)), "NotAcceptable"),
+        (408, State(), .retry(after: nil), "Status408"),
         (410, State(), .retireAddress(since: nil, isSuspicious: false), "Gone"),
         (
             410, State(description: "The channel expired"), .retireAddress(since: nil, isSuspicious: false), "Gone"
