@@ -123,10 +123,8 @@ struct PivotalTiming {
     let startAt: Timestamp?
     /// As the request states it; nil for the platforms' defaults.
     let expiresAt: Timestamp?
-    /// Whether `scheduleIn` looks like milliseconds although its unit is seconds.
-    private let isSuspicious: Bool
-
-    var warnings: [String] { isSuspicious ? ["scheduleIn is in seconds"] : [] }
+    /// About a `scheduleIn` that looks like milliseconds although its unit is seconds.
+    let warnings: [String]
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
@@ -136,8 +134,11 @@ struct PivotalTiming {
         _ push: PivotalPushDraft, settings: AppSettings, immediateSeconds: Int64, now: Timestamp
     ) throws(PealError) {
         var delay = push.delay
-        isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
-        if isSuspicious, settings[PivotalSettings.scheduleInMillisHeuristic] { delay = delay.map { $0 / 1000 } }
+        let isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
+        let isInMilliseconds = isSuspicious && settings[PivotalSettings.scheduleInMillisHeuristic]
+        if isInMilliseconds { delay = delay.map { $0 / 1000 } }
+        let unit = isInMilliseconds ? "was read as milliseconds" : "is in seconds"
+        warnings = isSuspicious ? ["scheduleIn \(unit)"] : []
         if let delay, !(0...Limits.ttlSecondsMax).contains(delay) {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }
