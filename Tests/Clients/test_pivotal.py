@@ -1,5 +1,6 @@
 """The Pivotal API with the real programs: the vendor's SDKs byte by byte, and every example to the inbox."""
 
+import concurrent.futures
 import copy
 import json
 import time
@@ -240,6 +241,16 @@ def test_a_topic_that_has_expired_gets_no_pushes(pivotal, inbox):
     assert shown["tags"] == []
     assert pivotal.call("GET", "/v2/topics?q=fair").json["totalTopics"] == 0
     assert pivotal.call("DELETE", f"/v1/registration/{made['device_uuid']}", platform="ios").status == 204
+
+
+def test_a_schedule_that_several_requests_start_is_started_by_one(pivotal):
+    push = {"message": {"body": "x"}, "target": {"topics": ["nobody"]}, "scheduleIn": 3600}
+    for _ in range(10):
+        path = f"/v1/schedules/{pivotal.push(push).json['schedule_id']}"
+        start = lambda _, path=path: pivotal.call("PUT", path, {"scheduleIn": 1})
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            replies = list(pool.map(start, range(8)))
+        assert sorted(reply.status for reply in replies) == [200] + 7 * [404], [reply.body for reply in replies]
 
 
 # One truth

@@ -241,4 +241,24 @@ struct PivotalGeofenceTests {
             #expect(audit["items.0.action"] == "geofence.delete")
         }
     }
+
+    @Test("that are postponed notify their devices at once and at the new start")
+    func postponed() async throws {
+        try await Self.open { fences in
+            try await fences.locations()
+            let now = fences.fixture.clock.now
+            let (first, second) = (now + .seconds(100), now + .seconds(200))
+            _ = try await fences.fence([("start_time", .integer(first.milliseconds))])
+            _ = try await fences.call("PUT", "/v1/geofence/1", ["start_time": .integer(second.milliseconds)])
+            #expect(Set(try await fences.drafts().map(\.startAt)) == [first, second])
+
+            fences.fixture.clock.advance(by: .seconds(201))
+            let third = now + .seconds(300)
+            let changed = try await fences.call("PUT", "/v1/geofence/1", ["start_time": .integer(third.milliseconds)])
+            #expect(changed.status == 200)
+            let drafts = try await fences.drafts()
+            #expect(drafts.count == 4)
+            #expect(Set(drafts.map(\.startAt)) == [first, second, nil, third])
+        }
+    }
 }

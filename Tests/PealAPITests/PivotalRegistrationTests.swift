@@ -36,6 +36,25 @@ struct PivotalRegistrationTests {
         "tags":["Local","dairy"]}
         """
 
+    @Test("moves to another push service of the family when only os changes, with its token")
+    func anotherService() async throws {
+        try await Self.open(platform: "android") { fixture, authorization in
+            let made = try await fixture.call(
+                .post, "/v1/registration", body: #"{"os":"android-fcm","registration_token":"token-1"}"#,
+                authorization: authorization)
+            let id = try #require(made["device_uuid"]?.stringValue, "\(made.text)")
+            for os in ["android-baidu", "android"] {
+                let reply = try await fixture.call(
+                    .put, "/v1/registration/\(id)", body: #"{"os":"\#(os)"}"#, authorization: authorization)
+                #expect(reply["registration_token"] == "token-1" && reply["os"] == .string(os), "\(reply.text)")
+                let list = try await fixture.call(
+                    .get, "/v2/registrations?platform=\(os)",
+                    authorization: fixture.basic("app-1", "application-key-1"))
+                #expect(list["registrations.0.device_uuid"] == .string(id), "\(list.text)")
+            }
+        }
+    }
+
     @Test("of the iOS SDK is answered with what the SDK reads, byte for byte")
     func iOSTranscript() async throws {
         try await Self.open { fixture, authorization in

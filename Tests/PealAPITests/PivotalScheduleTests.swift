@@ -73,8 +73,9 @@ struct PivotalScheduleTests {
     @Test("in milliseconds by mistake is read as such if the app's settings say so")
     func heuristic() async throws {
         try await PivotalPushFixture.open(settings: ["schedule_in_millis_heuristic": true]) { fixture, push in
-            _ = try await push(
+            let reply = try await push(
                 #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200000}"#)
+            #expect(reply.header("Warning") == "299 - \"scheduleIn was read as milliseconds\"")
             let list = try await fixture.admin(.get, "…/messages?state=scheduled")
             #expect(list["items.0.start_at"] == "2026-11-21T02:00:00Z", "\(list.text)")
         }

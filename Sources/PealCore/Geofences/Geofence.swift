@@ -70,25 +70,34 @@ package struct Geofence: Sendable, Hashable {
     }
 }
 
-/// The devices that must fetch their geofences again after a change, from when, and until when.
+/// The devices that must fetch their geofences again because of a change, from when, and until when.
 package struct GeofenceAudience: Sendable, Hashable {
     /// nil for all devices on those platforms.
-    package private(set) var topics: Set<String>?
-    package private(set) var reaches: Set<Geofence.Reach>
-    package private(set) var startsAt: Timestamp?
+    package let topics: Set<String>?
+    package let reaches: Set<Geofence.Reach>
+    /// nil for immediately.
+    package let startsAt: Timestamp?
     /// After this instant, fetching is useless.
-    package private(set) var expiresAt: Timestamp
+    package let expiresAt: Timestamp
 
-    /// The union of the devices that `plans` reach.
-    /// - Returns: nil if all of them have ended.
-    package init?(_ plans: [Geofence.Plan], now: Timestamp) {
-        let live = plans.filter { $0.expiresAt > now }
-        guard let first = live.first else { return nil }
-        topics = live.contains { $0.tags.isEmpty } ? nil : Set(live.flatMap(\.tags))
-        if let count = topics?.count, count > Limits.audienceTopicsMax { topics = nil }
-        reaches = Set(live.map(\.reach))
-        startsAt = live.contains { $0.isActive(at: now) } ? nil : live.compactMap(\.startsAt).min()
-        expiresAt = live.map(\.expiresAt).max() ?? first.expiresAt
+    /// The audiences of a change: at once the devices that a geofence in force reaches, and at the start of a changed
+    /// geofence that has not begun the devices that it will reach. Devices do not know a geofence before it begins.
+    package static func all(
+        before: [Geofence.Plan], after: [Geofence.Plan], now: Timestamp
+    ) -> [GeofenceAudience] {
+        let audience = GeofenceAudience((before + after).filter { $0.isActive(at: now) }, startsAt: nil)
+        let later = after.filter { $0.expiresAt > now && !$0.isActive(at: now) }
+        return (audience.map { [$0] } ?? []) + later.compactMap { GeofenceAudience([$0], startsAt: $0.startsAt) }
+    }
+
+    /// The union of the devices that `plans` reach; nil without plans.
+    private init?(_ plans: [Geofence.Plan], startsAt: Timestamp?) {
+        guard let end = plans.map(\.expiresAt).max() else { return nil }
+        let topics = plans.contains { $0.tags.isEmpty } ? nil : Set(plans.flatMap(\.tags))
+        self.topics = topics.flatMap { $0.count > Limits.audienceTopicsMax ? nil : $0 }
+        reaches = Set(plans.map(\.reach))
+        self.startsAt = startsAt
+        expiresAt = end
     }
 }
 

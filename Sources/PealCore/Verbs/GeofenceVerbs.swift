@@ -1,9 +1,9 @@
-/// Creates, changes and deletes geofences, and notifies the devices that have them. The message that makes devices
-/// fetch them again is committed together with the change.
+/// Creates, changes and deletes geofences, and notifies the devices that have them. The messages that make devices
+/// fetch them again are committed together with the change.
 package struct GeofenceVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
-    /// Writes the message that makes devices fetch their geofences.
+    /// Writes a message that makes devices fetch their geofences.
     package let announcement: Announcement
 
     package typealias Announcement = @Sendable (GeofenceAudience) throws(PealError) -> MessageDraft
@@ -23,7 +23,7 @@ package struct GeofenceVerbs: Sendable {
             try checkRoom(after: known, max: Limits.geofencesPerAppMax, "geofences")
             let geofence = try store.insertGeofence(plan, app: app, now: call.now)
             try store.audit(call, app: app, "geofence.create", "geofence \(geofence.id)")
-            return (geofence, [plan])
+            return (geofence, [], [plan])
         }
     }
 
@@ -41,7 +41,7 @@ package struct GeofenceVerbs: Sendable {
                 throw PealError.notFound("geofence")
             }
             try store.audit(call, app: app, "geofence.change", "geofence \(id)")
-            return (changed, [known.plan, plan])
+            return (changed, [known.plan], [plan])
         }
     }
 
@@ -52,7 +52,7 @@ package struct GeofenceVerbs: Sendable {
                 try store.deleteGeofence(id, app: app, now: call.now)
             else { throw PealError.notFound("geofence") }
             try store.audit(call, app: app, "geofence.delete", "geofence \(id)")
-            return ((), [known.plan])
+            return ((), [known.plan], [])
         }
     }
 
@@ -71,7 +71,8 @@ package struct GeofenceVerbs: Sendable {
                 throw PealError.notFound("location")
             }
             try store.audit(call, app: app, "location.change", "location \(id)")
-            return (changed, try store.geofences(app: app, at: id).map(\.plan))
+            // A geofence that has not begun is announced at its start.
+            return (changed, try store.geofences(app: app, at: id).map(\.plan), [])
         }
     }
 
@@ -92,22 +93,20 @@ package struct GeofenceVerbs: Sendable {
         }
     }
 
-    /// - Parameter body: Returns its result and the plans, old and new, whose devices must fetch their geofences again.
+    /// - Parameter body: Returns its result, and the plans of the affected geofences before and after the change.
     private func change<Result: Sendable>(
         _ call: VerbCall,
-        _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan])
+        _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan], [Geofence.Plan])
     ) async throws -> Result {
         let offer = engine.leaseOffer
-        let (result, outcome) = try await store.write(.control) { [announcement] store in
-            let (result, plans) = try body(store)
-            guard let audience = GeofenceAudience(plans, now: call.now) else {
-                return (result, Optional<MessageVerbs.Outcome>.none)
+        let (result, outcomes) = try await store.write(.control) { [announcement] store in
+            let (result, before, after) = try body(store)
+            let outcomes = try GeofenceAudience.all(before: before, after: after, now: call.now).map {
+                try MessageVerbs.accept(try announcement($0), offer: offer, in: store, now: call.now)
             }
-            return (
-                result, try MessageVerbs.accept(try announcement(audience), offer: offer, in: store, now: call.now)
-            )
+            return (result, outcomes)
         }
-        outcome?.handOver(to: engine)
+        for outcome in outcomes { outcome.handOver(to: engine) }
         return result
     }
 }

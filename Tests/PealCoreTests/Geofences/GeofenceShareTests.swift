@@ -105,32 +105,50 @@ struct GeofenceAudienceTests {
             expiresAt: Timestamp(seconds: ends), reach: reach, locationIDs: [], data: .init())
     }
 
+    private static func audiences(
+        _ before: [Geofence.Plan], _ after: [Geofence.Plan]
+    ) -> [GeofenceAudience] {
+        GeofenceAudience.all(before: before, after: after, now: now)
+    }
+
+    private static func only(
+        _ before: [Geofence.Plan], _ after: [Geofence.Plan]
+    ) throws -> GeofenceAudience {
+        let audiences = audiences(before, after)
+        try #require(audiences.count == 1)
+        return audiences[0]
+    }
+
     @Test("is empty once all have ended")
     func ended() {
-        #expect(GeofenceAudience([], now: Self.now) == nil)
-        #expect(GeofenceAudience([Self.plan([], .all, ends: 1000)], now: Self.now) == nil)
+        #expect(Self.audiences([], []) == [])
+        #expect(Self.audiences([], [Self.plan([], .all, ends: 1000)]) == [])
     }
 
     @Test("is the union of before and after, and everyone if one has no tags")
     func union() throws {
-        let both = try #require(
-            GeofenceAudience([Self.plan(["a"], .ios), Self.plan(["b"], .android, ends: 3000)], now: Self.now))
+        let both = try Self.only([Self.plan(["a"], .ios)], [Self.plan(["b"], .android, ends: 3000)])
         #expect(both.topics == ["a", "b"] && both.reaches == [.ios, .android])
         #expect(both.expiresAt == Timestamp(seconds: 3000) && both.startsAt == nil)
-        let all = try #require(GeofenceAudience([Self.plan(["a"], .ios), Self.plan([], .ios)], now: Self.now))
-        #expect(all.topics == nil)
-        let ended = try #require(
-            GeofenceAudience([Self.plan([], .all, ends: 900), Self.plan(["a"], .ios)], now: Self.now))
-        #expect(ended.topics == ["a"])
+        #expect(try Self.only([Self.plan(["a"], .ios)], [Self.plan([], .ios)]).topics == nil)
+        #expect(try Self.only([Self.plan([], .all, ends: 900)], [Self.plan(["a"], .ios)]).topics == ["a"])
     }
 
-    @Test("is sent at the start, or at once if something is active")
+    @Test("learns of a geofence at its new start, and at once if it had the geofence before")
     func start() throws {
-        let later = try #require(
-            GeofenceAudience([Self.plan([], .all, starts: 1500), Self.plan([], .all, starts: 1400)], now: Self.now))
-        #expect(later.startsAt == Timestamp(seconds: 1400))
-        let mixed = try #require(
-            GeofenceAudience([Self.plan([], .all, starts: 1500), Self.plan([], .all)], now: Self.now))
-        #expect(mixed.startsAt == nil)
+        let (soon, later) = (Self.plan(["a"], .all, starts: 1400), Self.plan(["b"], .all, starts: 1500))
+        let moved = try Self.only([soon], [later])
+        #expect(moved.startsAt == Timestamp(seconds: 1500) && moved.topics == ["b"])
+        #expect(try Self.only([later], [soon]).startsAt == Timestamp(seconds: 1400))
+        #expect(try Self.only([later], [Self.plan(["a"], .all)]).startsAt == nil)
+
+        let postponed = Self.audiences([Self.plan(["a"], .all)], [later])
+        #expect(postponed.map(\.startsAt) == [nil, Timestamp(seconds: 1500)])
+        #expect(postponed.map(\.topics) == [["a"], ["b"]])
+    }
+
+    @Test("is empty if a geofence is deleted before its start, because no device has it")
+    func neverStarted() {
+        #expect(Self.audiences([Self.plan([], .all, starts: 1500)], []) == [])
     }
 }

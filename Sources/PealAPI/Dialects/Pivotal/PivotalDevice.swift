@@ -83,7 +83,9 @@ struct PivotalDevice {
         // Another device may have a retired device's address by now.
         var address = known?.retirement == nil ? known?.address : nil
         var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
-        if let text = given.deviceToken {
+        // If only `os` changes, such as to another push service of the family, the device keeps its token.
+        let kept = address.flatMap { $0.route.platform == platform ? nil : detail.addressAsSent ?? $0.json.stringValue }
+        if let text = given.deviceToken ?? kept {
             let checked = try self.address(text, platform)
             // APNs disproved the environment of the former address only.
             if checked.bytes != known?.address.bytes { detail.environmentDisproved = nil }

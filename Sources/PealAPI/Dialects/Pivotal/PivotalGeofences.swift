@@ -88,12 +88,11 @@ struct PivotalGeofences: Sendable {
 }
 
 extension APIServices {
-    /// The geofence verbs for one request. The request announces all its changes with one message.
+    /// The geofence verbs for one request.
     func geofences(_ app: App, at now: Timestamp) -> GeofenceVerbs {
-        let update = PivotalGeofenceUpdate(
-            app: app, id: newMessageID(at: now), options: options, now: now)
+        let update = PivotalGeofenceUpdate(app: app, options: options, now: now)
         return GeofenceVerbs(store: store, engine: engine) { audience throws(PealError) in
-            try update.draft(audience)
+            try update.draft(audience, id: newMessageID(at: now))
         }
     }
 }
@@ -111,7 +110,6 @@ extension Call {
 /// backend could send the same push through `/v1/push`, and the same code reads it.
 struct PivotalGeofenceUpdate: Sendable {
     let app: App
-    let id: MessageID
     let options: APIOptions
     let now: Timestamp
 
@@ -120,7 +118,7 @@ struct PivotalGeofenceUpdate: Sendable {
     /// If several updates wait for an offline device, the last one is enough.
     private static let collapseKey = "pivotal.push.geofence_update"
 
-    func draft(_ audience: GeofenceAudience) throws(PealError) -> MessageDraft {
+    func draft(_ audience: GeofenceAudience, id: MessageID) throws(PealError) -> MessageDraft {
         let start = max(now, audience.startsAt ?? now)
         let push: JSON = [
             "message": [

@@ -123,10 +123,8 @@ struct PivotalTiming {
     let startAt: Timestamp?
     /// As the request states it; nil for the platforms' defaults.
     let expiresAt: Timestamp?
-    /// Whether `scheduleIn` looks like milliseconds although its unit is seconds.
-    private let isSuspicious: Bool
-
-    var warnings: [String] { isSuspicious ? ["scheduleIn is in seconds"] : [] }
+    /// About a `scheduleIn` that looks like milliseconds although its unit is seconds.
+    let warnings: [String]
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
@@ -136,8 +134,11 @@ struct PivotalTiming {
         _ push: PivotalPushDraft, settings: AppSettings, immediateSeconds: Int64, now: Timestamp
     ) throws(PealError) {
         var delay = push.delay
-        isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
-        if isSuspicious, settings[PivotalSettings.scheduleInMillisHeuristic] { delay = delay.map { $0 / 1000 } }
+        let isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
+        let isInMilliseconds = isSuspicious && settings[PivotalSettings.scheduleInMillisHeuristic]
+        if isInMilliseconds { delay = delay.map { $0 / 1000 } }
+        let unit = isInMilliseconds ? "was read as milliseconds" : "is in seconds"
+        warnings = isSuspicious ? ["scheduleIn \(unit)"] : []
         if let delay, !(0...Limits.ttlSecondsMax).contains(delay) {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }
@@ -223,7 +224,10 @@ struct PivotalSchedules: Sendable {
         let app = try call.app().key
         let name = call.parameter("id")
         let draft = try await services.store.read { store in try Self.find(name, app: app, in: store) }
-        _ = try await services.verbs.messages.cancel(draft.id, app: app, call.verb) { _ in Reply(status: 204, body: [])
+        try await whileScheduled(name, app) {
+            _ = try await services.verbs.messages.cancel(draft.id, app: app, call.verb) { _ in
+                Reply(status: 204, body: [])
+            }
         }
         return Answer(.noContent)
     }
@@ -237,23 +241,41 @@ struct PivotalSchedules: Sendable {
         let reader = PivotalReader(services.options)
         // The schedule may change or start in the meantime, so it is read again in the transaction that writes it.
         let change: @Sendable (MessageDraft) throws(PealError) -> PivotalReader.Reading = { draft throws(PealError) in
+            // Another request may have started it since it was found.
+            guard draft.source != nil else { throw .notFound("schedule") }
             let merged = Self.merge(given, over: Self.push(of: draft))
             return try reader.draft(changing: draft, given, push: .object(merged), app: app, now: call.now)
         }
         let (_, timing, warnings) = try change(found)
         let records = try await services.sendingFacts(app, for: call.caller).credentials
-        _ = try await services.verbs.messages.change(found.id, app: app.key, call.verb) {
-            [preview = services.verbs.preview] draft throws(PealError) in
-            let changed = try change(draft).draft
-            try preview.check(changed, app: app, records, spelling: PivotalSpelling.path)
-            draft = changed
-            draft.startAt = changed.startAt ?? call.now
+        try await whileScheduled(name, app.key) {
+            _ = try await services.verbs.messages.change(found.id, app: app.key, call.verb) {
+                [preview = services.verbs.preview] draft throws(PealError) in
+                let changed = try change(draft).draft
+                try preview.check(changed, app: app, records, spelling: PivotalSpelling.path)
+                draft = changed
+                draft.startAt = changed.startAt ?? call.now
+            }
         }
         let changed = try await services.store.read { store in try store.draft(app: app.key, id: found.id) }
         var answer = Answer(.ok, ["receipt_id": .string(found.id.description)])
         if let changed, changed.startAt.map({ $0 > call.now }) == true { answer = Answer(.ok, Self.json(changed)) }
         answer.warn(timing.warnings + warnings)
         return answer
+    }
+
+    /// Runs an action on a schedule that was found. If it has started or ended since, a conflict means that it is no
+    /// longer a schedule.
+    /// - Throws: `not_found` then.
+    private func whileScheduled(
+        _ name: String, _ app: AppKey, _ action: () async throws -> Void
+    ) async throws {
+        do {
+            try await action()
+        } catch let refusal as PealError where refusal.code == .conflict {
+            _ = try await services.store.read { store in try Self.find(name, app: app, in: store) }
+            throw refusal
+        }
     }
 
     /// `scheduleAt` and `scheduleIn` are one setting: a new value of either replaces both, and a body with neither
