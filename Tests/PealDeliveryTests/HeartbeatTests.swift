@@ -31,6 +31,38 @@ struct HeartbeatTests {
             #expect(fixture.provider.repeatCount(id) == 0)
         }
     }
+
+    @Test("a process takes no leases from one that was stopped together with it and continues a little later")
+    func stoppedTogether() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .silence }
+        let time = ManualTime(now: fixture.now)
+        let first = fixture.service(isOnlyProcess: false)
+        let second = fixture.service(isOnlyProcess: false, time: time)
+        try await fixture.running(first) {
+            try await fixture.running(second) {
+                try await fixture.eventually { first.isRunning && second.isRunning }
+                // The second takes back leases from here on.
+                for _ in 0..<15 {
+                    time.advance(by: .seconds(1))
+                    try await fixture.pass(seconds: 1)
+                }
+                let id = try await fixture.accept(fixture.draft(.devices(1...1)), engine: first)
+                try await fixture.eventually { fixture.provider.pages.count == 1 }
+                time.stall(for: .seconds(45))
+                for _ in 0..<5 { try await fixture.settle() }
+                fixture.time.stall(for: .seconds(45))
+                try await fixture.eventually { first.metrics.snapshot.leasesExtended > 0 }
+                time.advance(by: .seconds(11))
+                for _ in 0..<5 { try await fixture.settle() }
+                #expect([first, second].map(\.metrics.snapshot.leasesTakenBack) == [0, 0])
+                fixture.provider.answerOpen()
+                try await fixture.drive { try await fixture.state(id) == .sent }
+                #expect(fixture.provider.pages.count == 1)
+            }
+        }
+    }
 }
 
 @Suite("The board of leases")
