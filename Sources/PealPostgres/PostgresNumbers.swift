@@ -11,6 +11,8 @@ final class PostgresNumbers: Sendable {
         var blocks: [String: ClosedRange<Int64>] = [:]
         /// Numbers of transactions that were undone.
         var spare: [String: [Int64]] = [:]
+        /// How many connections had been lost when the oldest of them was taken.
+        var losses = 0
 
         mutating func forget() { (blocks, spare) = ([:], [:]) }
     }
@@ -28,12 +30,19 @@ final class PostgresNumbers: Sendable {
 
     private let settings: PostgresSettings
     private let state = Mutex(State())
+    /// How many connections to the database this process has lost.
+    private let losses = Atomic(0)
 
     init(_ settings: PostgresSettings) { self.settings = settings }
 
     /// nil when it can be taken only inside the transaction, for example for an app that the transaction creates.
     func next(in series: NumberSeries) throws -> Int64? {
         try state.withLock { state in
+            let count = losses.load(ordering: .acquiring)
+            if state.losses != count {
+                state.forget()
+                state.losses = count
+            }
             if let number = Self.take(series.name, &state) { return number }
             let box = try state.connection ?? Box(PostgresConnection(settings, numbers: nil))
             state.connection = box
@@ -71,9 +80,9 @@ final class PostgresNumbers: Sendable {
         }
     }
 
-    /// Drops the numbers that are left, because a connection to the database was lost. They were taken without waiting
-    /// for the disk or a standby, so they may be issued again.
-    func forget() { state.withLock { $0.forget() } }
+    /// Records that a connection to the database was lost, after which the numbers that are left are not used: they were
+    /// taken without waiting for the disk or a standby, so they may be issued again. Never waits.
+    func noteLoss() { losses.add(1, ordering: .releasing) }
 
     private static func take(_ name: String, _ state: inout State) -> Int64? {
         if let number = state.spare[name]?.popLast() {

@@ -219,7 +219,7 @@ final class PostgresSession {
 
     private func drop(_ failure: PostgresFailure?) {
         connection = nil
-        numbers?.forget()
+        numbers?.noteLoss()
         if let failure { settings.report("the connection to the database was lost: \(failure)") }
     }
 
