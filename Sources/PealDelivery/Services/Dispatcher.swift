@@ -180,8 +180,9 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
-            // Added to the board before the write ends, so that it is not taken back in the meantime.
-            context.leases.add(slice.lease, askedAt: now)
+            // Added to the board before the write ends, so that it is not taken back in the meantime. If it is there
+            // already, a worker has it.
+            guard context.leases.add(slice.lease, askedAt: now) else { continue }
             await SliceWorker(context: context).release(slice, readyAt: nil)
             context.leases.remove(slice.lease)
         }
