@@ -80,8 +80,8 @@ final class PostgresNumbers: Sendable {
         }
     }
 
-    /// Records that a connection to the database was lost, after which the numbers that are left are not used: they were
-    /// taken without waiting for the disk or a standby, so they may be issued again. Never waits.
+    /// Records that a connection to the database was lost, after which the numbers that are left are not used: they
+    /// were taken without waiting for the disk or a standby, so they may be issued again. Never waits.
     func noteLoss() { losses.add(1, ordering: .releasing) }
 
     private static func take(_ name: String, _ state: inout State) -> Int64? {

@@ -88,7 +88,7 @@ extension Doctor {
         let seconds = Double(abs(ahead)) / 1000
         diagnosis.add(
             .warning, subject,
-            "this machine's clock is \(seconds) s \(ahead > 0 ? "ahead of" : "behind") the database's; synchronize both")
+            "this machine's clock is \(seconds) s \(ahead > 0 ? "ahead of" : "behind") the database's; set both clocks")
     }
 
     /// Why the server could not create a database there.

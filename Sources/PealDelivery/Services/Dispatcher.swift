@@ -55,8 +55,8 @@ struct Dispatcher: Sendable {
     }
 
     private func start(_ slice: Slice, _ askedAt: Duration, in workers: inout DiscardingTaskGroup) {
-        // A standby that became the primary may not know that this process has leased the slice already. The worker that
-        // has the lease keeps it: another one would send everything a second time.
+        // A standby that became the primary may not know that this process has leased the slice already. The worker
+        // that has the lease keeps it: another one would send everything a second time.
         guard context.leases.add(slice.lease, askedAt: askedAt) else { return }
         load.begin(slice.id)
         workers.addTask {

@@ -14,8 +14,8 @@ enum ServerTable {
         """
     }
 
-    /// Forgets servers that were not seen for long, and those from before the clock was set back. A server that still runs
-    /// is recorded again at once.
+    /// Forgets servers that were not seen for long, and those from before the clock was set back. A server that still
+    /// runs is recorded again at once.
     static func forget(_ now: Timestamp) -> SQL {
         """
         DELETE FROM live_server
