@@ -77,6 +77,11 @@ package final class DeliveryService: DeliveryEngine, Service {
     private func stayPaused() async {
         running.store(true, ordering: .relaxed)
         defer { running.store(false, ordering: .relaxed) }
+        // Commands that must not run beside a server look for those on the database.
+        if !options.isOnlyProcess {
+            await ServerPresence(context: context).note()
+            return await ServerPresence(context: context).run()
+        }
         let sleeper = context.stop.sleeper()
         while await context.stop.pause(sleeper, atMost: .seconds(3600)) {}
     }

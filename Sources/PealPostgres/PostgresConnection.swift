@@ -94,7 +94,8 @@ extension PostgresConnection {
     }
 
     func rollback() {
-        numbers?.giveBack(taken)
+        // One that is in use already would be refused each time.
+        if failure?.remedy != .retryAfterDuplicate { numbers?.giveBack(taken) }
         taken = []
         opening = []
         posted = []

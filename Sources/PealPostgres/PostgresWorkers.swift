@@ -203,7 +203,7 @@ final class PostgresSession {
                 case .retryAfterDuplicate? where attempts < Self.duplicatesMax: Self.pause(attempts)
                 case .reconnect? where connections < Self.connectionsMax:
                     connections += 1
-                    self.connection = nil
+                    drop(nil)
                 case .retry?, .retryAfterDuplicate?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
                     throw PostgresFailure.refusal(failure ?? error)
                 }
@@ -219,6 +219,7 @@ final class PostgresSession {
 
     private func drop(_ failure: PostgresFailure?) {
         connection = nil
+        numbers?.noteLoss()
         if let failure { settings.report("the connection to the database was lost: \(failure)") }
     }
 

@@ -3,6 +3,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 package import PealCore
+internal import PealPostgres
 internal import PealSQLite
 internal import PealStore
 
@@ -61,6 +62,7 @@ extension Doctor {
             let engine = try Storage.engine(location, preparesStatements: configuration.preparesStatements)
             let store = SQLStore(engine: engine, masterKey: masterKey)
             diagnosis.add(.ok, "store", "\(location) can be opened")
+            if let shared = engine as? PostgresEngine { await compareClock(with: shared, &diagnosis) }
             await look(into: store, &diagnosis)
             try store.close()
         } catch let failure as StoreStartFailure where failure.isInUse {
@@ -69,6 +71,24 @@ extension Doctor {
         } catch {
             diagnosis.add(.failed, "store", "\(error)")
         }
+    }
+
+    /// Servers follow the database's clock, but tokens for push networks have this machine's time.
+    private func compareClock(with engine: PostgresEngine, _ diagnosis: inout Diagnosis) async {
+        // The first answer waits for a connection.
+        guard (try? await engine.serverTime()) != nil else { return }
+        let start = time.now
+        guard let database = try? await engine.serverTime() else { return }
+        let end = time.now
+        let ahead = (database < start ? start - database : database > end ? end - database : .zero).milliseconds
+        let subject = "clock of the database"
+        guard abs(ahead) > DatabaseTime.toleranceMilliseconds else {
+            return diagnosis.add(.ok, subject, "agrees with this machine's")
+        }
+        let seconds = Double(abs(ahead)) / 1000
+        diagnosis.add(
+            .warning, subject,
+            "this machine's clock is \(seconds) s \(ahead > 0 ? "ahead of" : "behind") the database's; set both clocks")
     }
 
     /// Why the server could not create a database there.

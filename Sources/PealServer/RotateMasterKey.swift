@@ -98,8 +98,9 @@ private func lock(_ file: String) throws -> FileLock {
 
 /// Servers that do not know the next key could no longer open what is sealed with it.
 private func refuseWhileServersRun(_ engine: any SQLEngine, _ rotation: MasterKeyRotation) async throws {
-    guard engine is PostgresEngine else { return }
-    let earliest = SystemTime().now - .seconds(Limits.serverPresenceSeconds)
+    guard let shared = engine as? PostgresEngine else { return }
+    // By the clock of the database, which servers use.
+    let earliest = try await shared.serverTime() - .seconds(Limits.serverPresenceSeconds)
     guard try await rotation.serverCount(seenSince: earliest) > 0 else { return }
     let wait = "wait for \(Limits.serverPresenceSeconds) seconds"
     throw StoreStartFailure(

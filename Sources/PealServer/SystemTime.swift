@@ -81,7 +81,7 @@ final class DatabaseTime: TimeSource, Service {
     /// The time between two measurements.
     private static let interval: Duration = .seconds(60)
     /// Larger differences are reported.
-    private static let toleranceMilliseconds: Int64 = 500
+    static let toleranceMilliseconds: Int64 = 500
 
     private let system: any TimeSource
     private let serverTime: @Sendable () async throws -> Timestamp

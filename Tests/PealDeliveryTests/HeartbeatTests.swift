@@ -31,6 +31,79 @@ struct HeartbeatTests {
             #expect(fixture.provider.repeatCount(id) == 0)
         }
     }
+
+    @Test("a paused process shows the others that it uses the database")
+    func paused() async throws {
+        let fixture = try await DeliveryFixture()
+        var options = DeliveryOptions()
+        (options.isPaused, options.isOnlyProcess) = (true, false)
+        let service = DeliveryService(
+            store: fixture.store, providers: [.apns: fixture.provider], time: fixture.time,
+            randomness: fixture.randomness, options: options)
+        @Sendable func names() async throws -> [String] {
+            try await fixture.store.read { [now = fixture.now] in
+                try $0.servers(seenSince: now - .seconds(Limits.serverPresenceSeconds)).map(\.name)
+            }
+        }
+        try await fixture.running(service) {
+            try await fixture.eventually { try await names() == [service.owner] }
+            try await fixture.pass(seconds: 30)
+            #expect(try await names() == [service.owner])
+        }
+        #expect(try await names() == [])
+    }
+
+    @Test("a lease that the database forgot in a failover gets no second worker")
+    func forgottenLease() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...300)
+        fixture.provider.hold()
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { fixture.provider.heldCount == 1 }
+            try await fixture.test.execute("UPDATE slice SET state = 1, owner = NULL, term = term - 1, lease_until = 0")
+            service.wake()
+            try await fixture.eventually { try await fixture.census().slicesLeased == 1 }
+            try await fixture.pass(seconds: 2)
+            #expect(fixture.provider.heldCount == 1)
+            fixture.provider.release()
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.repeatCount(id) == 0)
+        }
+    }
+
+    @Test("a process takes no leases from one that was stopped together with it and continues a little later")
+    func stoppedTogether() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .silence }
+        let time = ManualTime(now: fixture.now)
+        let first = fixture.service(isOnlyProcess: false)
+        let second = fixture.service(isOnlyProcess: false, time: time)
+        try await fixture.running(first) {
+            try await fixture.running(second) {
+                try await fixture.eventually { first.isRunning && second.isRunning }
+                // The second takes back leases from here on.
+                for _ in 0..<15 {
+                    time.advance(by: .seconds(1))
+                    try await fixture.pass(seconds: 1)
+                }
+                let id = try await fixture.accept(fixture.draft(.devices(1...1)), engine: first)
+                try await fixture.eventually { fixture.provider.pages.count == 1 }
+                time.stall(for: .seconds(45))
+                for _ in 0..<5 { try await fixture.settle() }
+                fixture.time.stall(for: .seconds(45))
+                try await fixture.eventually { first.metrics.snapshot.leasesExtended > 0 }
+                time.advance(by: .seconds(11))
+                for _ in 0..<5 { try await fixture.settle() }
+                #expect([first, second].map(\.metrics.snapshot.leasesTakenBack) == [0, 0])
+                fixture.provider.answerOpen()
+                try await fixture.drive { try await fixture.state(id) == .sent }
+                #expect(fixture.provider.pages.count == 1)
+            }
+        }
+    }
 }
 
 @Suite("The board of leases")

@@ -165,6 +165,34 @@ struct DoctorTests {
             ])
     }
 
+    /// A clock that is ahead of the machine's, which is also that of the tests' PostgreSQL.
+    private struct ShiftedTime: TimeSource {
+        let ahead: Duration
+        var now: Timestamp { SystemTime().now + ahead }
+        var uptime: Duration { SystemTime().uptime }
+        func sleep(for duration: Duration) async throws { try await SystemTime().sleep(for: duration) }
+    }
+
+    @Test(
+        "warns if the machine's clock differs from PostgreSQL's",
+        arguments: [
+            (0, .ok, "agrees with this machine's"), (3, .warning, "s ahead of the database's"),
+            (-3, .warning, "s behind the database's"),
+        ] as [(Int64, Diagnosis.State, String)])
+    func databaseClock(seconds: Int64, state: Diagnosis.State, detail: String) async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let configuration = try await ServerConfiguration.load(
+            arguments: [],
+            environment: [
+                "PEAL_STORE_URL": test.url, "PEAL_MASTER_KEY": Data([UInt8](1...32)).base64EncodedString(),
+            ])
+        var diagnosis = Diagnosis()
+        await Doctor(configuration, time: ShiftedTime(ahead: .seconds(seconds))).examine(&diagnosis)
+        let check = try #require(
+            diagnosis.checks.first { $0.subject == "clock of the database" }, "\(diagnosis.checks)")
+        #expect(check.state == state && check.detail.contains(detail), "\(check)")
+    }
+
     @Test("connects only to the hosts that credentials need")
     func hosts() async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -148,6 +148,36 @@ extension PostgresEngineTests {
         #expect(last <= 2328)
     }
 
+    /// Sets the series of devices' keys back while a process has the rest of the block from 1 to 64, and registers more
+    /// devices than are left of it.
+    private func register(afterSettingBackTo last: Int64, losingConnections: Bool) async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let app = try await test.makeApp().key
+        @Sendable func register(_ number: Int) async throws {
+            _ = try await test.store.write(.control) {
+                try $0.register(Fixture.registration(number), app: app, now: Timestamp(milliseconds: 1))
+            }
+        }
+        try await register(1)
+        let server = try PostgresServer.shared()
+        try server.execute("UPDATE app SET device_seq = \(last)", in: test.databaseName)
+        if losingConnections {
+            try server.execute(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()
+                """, in: test.databaseName)
+        }
+        for number in 2...200 { try await register(number) }
+        #expect(try await test.store.read { try $0.deviceCount(app: app, route: nil) } == 200)
+    }
+
+    @Test("devices register after a crash in which the database forgot which block of numbers a process has taken")
+    func forgottenBlock() async throws { try await register(afterSettingBackTo: 1, losingConnections: true) }
+
+    @Test("a number that another device has is not taken again")
+    func numberInUse() async throws { try await register(afterSettingBackTo: 58, losingConnections: false) }
+
     @Test("two processes that lease at once never lease the same slice")
     func leases() async throws {
         let fixture = try await Fixture(.postgres)

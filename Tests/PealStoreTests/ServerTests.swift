@@ -25,6 +25,8 @@ struct ServerTests {
         #expect(seen == ["a", "c"])
         try await fixture.store.write(.control) { try $0.removeServer("a") }
         #expect(try await note("c") == 1)
+        fixture.time.setClock(by: .seconds(-3600))
+        #expect(try await note("d") == 1, "c was seen before the clock was set back")
     }
 
     @Test(
@@ -46,9 +48,12 @@ struct ServerTests {
         fixture.time.advance(by: .seconds(1))
         #expect(try await agree("third", youngerThan: 60) == "third")
         #expect(try await agree("fourth", youngerThan: 60) == "third")
+        fixture.time.setClock(by: .seconds(-3600))
+        #expect(try await agree("fifth", youngerThan: 60) == "fifth", "the third is ahead of the clock now")
+        #expect(try await agree("sixth", youngerThan: 60) == "fifth")
         let sealed = try await fixture.test.engine.read { connection in
             try connection.values("SELECT sealed FROM provider_token", [UInt8].self)
         }
-        #expect(sealed.count == 1 && !sealed[0].starts(with: Array("third".utf8)))
+        #expect(sealed.count == 1 && !sealed[0].starts(with: Array("fifth".utf8)))
     }
 }

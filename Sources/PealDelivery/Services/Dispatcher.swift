@@ -55,8 +55,10 @@ struct Dispatcher: Sendable {
     }
 
     private func start(_ slice: Slice, _ askedAt: Duration, in workers: inout DiscardingTaskGroup) {
+        // A standby that became the primary may not know that this process has leased the slice already. The worker
+        // that has the lease keeps it: another one would send everything a second time.
+        guard context.leases.add(slice.lease, askedAt: askedAt) else { return }
         load.begin(slice.id)
-        context.leases.add(slice.lease, askedAt: askedAt)
         workers.addTask {
             await SliceWorker(context: context).work(slice, askedAt: askedAt)
             load.end(slice.id)
@@ -178,8 +180,9 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
-            // Added to the board before the write ends, so that it is not taken back in the meantime.
-            context.leases.add(slice.lease, askedAt: now)
+            // Added to the board before the write ends, so that it is not taken back in the meantime. If it is there
+            // already, a worker has it.
+            guard context.leases.add(slice.lease, askedAt: now) else { continue }
             await SliceWorker(context: context).release(slice, readyAt: nil)
             context.leases.remove(slice.lease)
         }

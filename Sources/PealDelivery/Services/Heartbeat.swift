@@ -90,10 +90,13 @@ final class LeaseBoard: Sendable {
 
     /// Adds a lease that was requested at `askedAt`. Its end counts from then, so it is never too late. A lease on the
     /// board with the same or a later term stays: this one may have been taken back before its holder learned of it.
-    func add(_ lease: Slice.Lease, askedAt: Duration) {
+    /// - Returns: whether it is new.
+    @discardableResult
+    func add(_ lease: Slice.Lease, askedAt: Duration) -> Bool {
         entries.withLock {
-            if let known = $0[lease.id], known.term >= lease.term { return }
+            if let known = $0[lease.id], known.term >= lease.term { return false }
             $0[lease.id] = Entry(term: lease.term, end: askedAt + .seconds(Limits.leaseSeconds), renewedAt: askedAt)
+            return true
         }
     }
 

@@ -19,7 +19,13 @@ struct Rescuer: Sendable {
     /// Runs until the process stops.
     func run() async {
         let sleeper = context.stop.sleeper()
+        var lag = context.time.lag
         while await context.stop.pause(sleeper, atMost: Self.interval) {
+            let stalled = context.time.lag - lag
+            lag += stalled
+            // If this process could not run, perhaps because its machine was suspended, the same may be true of others:
+            // they get until the next round to extend their leases.
+            guard stalled < .seconds(Limits.heartbeatSeconds) else { continue }
             // After an outage, all holders seem to be gone until they have written again.
             guard context.isOnlyProcess || context.health.hasBeenWriting(for: .seconds(Limits.heartbeatSeconds)) else {
                 continue

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Wakes apps that may choose the moment of a message, with background pushes within each device's budget. A wake-up is
 /// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many. A
 /// wake-up that cannot be sent soon is dropped, because it would be too close to the next ones. While a route still
-/// awaits answers, or is closed, its devices are not woken.
+/// awaits answers, is closed or has no credential, its devices are not woken.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
@@ -34,10 +34,12 @@ struct Waker: Sendable {
         do {
             guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
             let (orders, count) = try await context.store.write(.rest) { [self] store in
-                var credentials: [AppKey: [CredentialRecord]] = [:]
-                return try store.takeWakes(
-                    now: now, limit: limit, quiet: .system, wait: { try waitingTime($0, &credentials, in: store) }
-                ) {
+                var hasCredential: [ActiveRoute: Bool] = [:]
+                return try store.takeWakes(now: now, limit: limit, quiet: .system) { route in
+                    let canSend = hasCredential[route] ?? self.hasCredential(for: route, in: store)
+                    hasCredential[route] = canSend
+                    return waitingTime(route, canSend)
+                } jitter: {
                     let range = UInt64(2 * Limits.wakeJitterSeconds + 1)
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }
@@ -57,16 +59,18 @@ struct Waker: Sendable {
     }
 
     /// How long a device waits whose route can take nothing now: shortly for earlier answers, and until the next usual
-    /// wake-up while the route is closed or the app has no credential for it.
-    /// - Parameter known: the credentials of the apps that this round has asked about.
-    private func waitingTime(
-        _ route: ActiveRoute, _ known: inout [AppKey: [CredentialRecord]], in store: any StoreReading
-    ) throws -> Duration? {
+    /// wake-up while the route is closed or has no credential.
+    private func waitingTime(_ route: ActiveRoute, _ hasCredential: Bool) -> Duration? {
         if awaited.isBusy(route) { return .seconds(Limits.wakeBusySeconds) }
-        if isClosed(route) { return .seconds(Limits.wakeIntervalSeconds) }
-        let credentials = try known[route.app] ?? store.credentialRecords(app: route.app)
-        known[route.app] = credentials
-        return credentials.contains { $0.isUsed(on: route.route) } ? nil : .seconds(Limits.wakeIntervalSeconds)
+        return isClosed(route) || !hasCredential ? .seconds(Limits.wakeIntervalSeconds) : nil
+    }
+
+    /// Whether the app has a credential for the route, and this server its network. True if the credentials cannot be
+    /// read.
+    private func hasCredential(for route: ActiveRoute, in store: any StoreReading) -> Bool {
+        guard let provider = route.route.provider, context.providers[provider] != nil else { return false }
+        let records = try? store.credentialRecords(app: route.app)
+        return records?.contains { $0.isUsed(on: route.route) } ?? true
     }
 
     private func isClosed(_ route: ActiveRoute) -> Bool { context.routes.change(route) { $0.closedUntil != nil } }
@@ -88,7 +92,7 @@ struct Waker: Sendable {
         }
     }
 
-    /// If the route has been closed meanwhile or the credential was deleted, the wake-up is lost.
+    /// If the route has been closed or the credential deleted meanwhile, the wake-up is lost.
     private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async {
         guard !isClosed(route), let slot = CredentialSlot(of: route), let provider = context.providers[slot.provider]
         else { return }

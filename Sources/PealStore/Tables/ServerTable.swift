@@ -14,6 +14,18 @@ enum ServerTable {
         """
     }
 
+    /// Forgets servers that were not seen for long, and those from before the clock was set back. A server that still
+    /// runs is recorded again at once.
+    static func forget(_ now: Timestamp) -> SQL {
+        """
+        DELETE FROM live_server
+        WHERE seen_at < \(now - .seconds(memorySeconds)) OR seen_at > \(AheadOfTime.horizon(now))
+        """
+    }
+
+    /// A token that is further ahead was issued before the clock was set back. Push networks refuse it.
+    static let tokenAheadSeconds: Int64 = 60
+
     static func putToken(_ name: String, _ issuedAt: Timestamp, _ sealed: [UInt8]) -> SQL {
         """
         INSERT INTO provider_token (name, issued_at, sealed) VALUES (\(name), \(issuedAt), \(sealed))
@@ -28,7 +40,7 @@ enum ServerTable {
 extension StoreSession {
     func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int {
         try connection.execute(ServerTable.note(name, now))
-        try connection.execute("DELETE FROM live_server WHERE seen_at < \(now - .seconds(ServerTable.memorySeconds))")
+        try connection.execute(ServerTable.forget(now))
         return try connection.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(start)")
     }
 
@@ -44,7 +56,10 @@ extension StoreSession {
 
     func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken {
         let stored = try connection.first(
-            "SELECT issued_at, sealed FROM provider_token WHERE name = \(name) AND issued_at >= \(oldest)"
+            """
+            SELECT issued_at, sealed FROM provider_token WHERE name = \(name) AND issued_at >= \(oldest)
+                AND issued_at <= \(offer.issuedAt + .seconds(ServerTable.tokenAheadSeconds))
+            """
         ) { row in (issuedAt: try row.next(Timestamp.self), sealed: try row.next([UInt8].self)) }
         if let stored, let value = try? context.masterKey.unseal(stored.sealed, label: ServerTable.sealLabel(name)) {
             return SharedToken(value, issuedAt: stored.issuedAt)

@@ -219,7 +219,7 @@ struct DeliveryFixture: Sendable {
 
     /// Lets woken services read and write: returns after the writes that they have begun until then, however slow the
     /// disk is.
-    private func settle() async throws {
+    func settle() async throws {
         for _ in 0..<2 {
             try await Task.sleep(for: .milliseconds(2))
             try await store.write(.rest) { _ in }
