@@ -17,7 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
 START_SECONDS_MAX = 30
 # Files whose tests take longest, most of them by waiting. They start first, so that no process ends alone with one.
-LONG_FILES = ["test_trouble", "test_torture", "test_attack", "test_alerts", "test_guides", "test_life", "test_contextpush"]
+LONG_FILES = [
+    "test_trouble", "test_torture", "test_attack", "test_alerts", "test_guides", "test_life", "test_contextpush",
+]  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):
