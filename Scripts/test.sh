@@ -7,8 +7,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 configuration=${PEAL_TEST_CONFIGURATION:-debug}
+# As in the Makefile, so that its builds and the tests share what is built.
+options=(--configuration "$configuration" --disable-index-store)
 # Tests import internal symbols, also from optimized modules.
-options=(--configuration "$configuration")
 if [ "$configuration" = release ]; then options+=(-Xswiftc -enable-testing); fi
 # For the Python tests.
 export PEAL="$PWD/.build/$configuration/peal" PEAL_SIM="$PWD/.build/$configuration/peal-sim"
@@ -80,8 +81,10 @@ repeat() {
 clients() {
     [ -x .venv/bin/python ] || python3 -m venv .venv || return
     .venv/bin/python -m pip install --quiet --requirement Tests/Clients/requirements.txt || return
-    # Three processes, each with whole files: many tests wait, and their servers have ports of their own.
-    .venv/bin/python -m pytest -rfE --numprocesses "${PYTEST_PROCESSES:-3}" --dist loadfile Tests/Clients
+    # Three processes, each with whole files: many tests wait, and their servers have ports of their own. conftest.py
+    # has the order of the files.
+    .venv/bin/python -m pytest -rfE --numprocesses "${PYTEST_PROCESSES:-3}" --dist loadfile --no-loadscope-reorder \
+        Tests/Clients
 }
 
 # The SDK's web files, in Chromium.
