@@ -1,8 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup build release test test-release demo bench fuzz attack memory torture failover sbom package format lint clean
 
-# Nothing reads the index that a build can write; editors write their own.
-SWIFT_BUILD := swift build --explicit-target-dependency-import-check error --disable-index-store
+SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
 
 help: ## Show this list.
@@ -72,7 +71,7 @@ torture: build ## Kill and starve servers while they send, and count what arrive
 
 failover: ## Kill the primary of a PostgreSQL pair under load, promote its standby, and count what arrived.
 	$(SWIFT_BUILD) --build-tests
-	PEAL_FAILOVER_SECONDS=60 swift test --skip-build --disable-index-store --filter 'PealServerTests.FailoverTests'
+	PEAL_FAILOVER_SECONDS=60 swift test --skip-build --filter 'PealServerTests.FailoverTests'
 
 # A folder with built programs; without it they are built for release.
 BIN ?=

@@ -7,9 +7,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 configuration=${PEAL_TEST_CONFIGURATION:-debug}
-# As in the Makefile, so that its builds and the tests share what is built.
-options=(--configuration "$configuration" --disable-index-store)
 # Tests import internal symbols, also from optimized modules.
+options=(--configuration "$configuration")
 if [ "$configuration" = release ]; then options+=(-Xswiftc -enable-testing); fi
 # For the Python tests.
 export PEAL="$PWD/.build/$configuration/peal" PEAL_SIM="$PWD/.build/$configuration/peal-sim"
