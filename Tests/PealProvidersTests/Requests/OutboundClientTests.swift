@@ -1,8 +1,10 @@
 import Dispatch
 import Foundation
 import NIOCore
+import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import PealCore
 import PealTesting
 import Synchronization
@@ -239,6 +241,47 @@ struct OutboundClientTests {
         let bare = try await send(.init(url: peer.url)) { $0.caFile = certificates.file("cert.pem") }
         #expect(throws: OutboundFailure.self) { try bare.get() }
         #expect(peer.requests.count == 1)
+    }
+
+    @Test("a request for which no HTTP/2 stream was opened was not sent")
+    func refusedConnection() async throws {
+        let (certificates, own) = (try TestDirectory.certificates(), try TestDirectory.certificates())
+        let peer = try HTTPPeer(
+            certificates: certificates, clientRoots: own.file("cert.pem"), protocols: ["h2"]
+        ) { _ in .reply(200) }
+        let reply = try await send(.init(url: peer.url)) {
+            $0.caFile = certificates.file("cert.pem")
+            $0.allowsHTTP2 = true
+        }
+        #expect(reply == .failure(.unsent("NoConnection")))
+    }
+
+    @Test("recognizes the alert for a certificate that is refused after the handshake")
+    func refusedCertificate() throws {
+        let (theirs, own) = (try TestDirectory.certificates(), try TestDirectory.certificates())
+        var serverSide = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(theirs.file("cert.pem")).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: theirs.file("key.pem"), format: .pem)))
+        serverSide.certificateVerification = .noHostnameVerification
+        serverSide.trustRoots = .file(theirs.file("cert.pem"))
+        var clientSide = TLSConfiguration.makeClientConfiguration()
+        clientSide.trustRoots = .file(theirs.file("cert.pem"))
+        try clientSide.show(own.identity())
+        let (server, client) = (EmbeddedChannel(), EmbeddedChannel())
+        try server.pipeline.syncOperations.addHandler(
+            NIOSSLServerHandler(context: NIOSSLContext(configuration: serverSide)))
+        try client.pipeline.syncOperations.addHandler(
+            NIOSSLClientHandler(context: NIOSSLContext(configuration: clientSide), serverHostname: "localhost"))
+        for end in [server, client] { end.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil) }
+        var caught: (any Error)?
+        for _ in 0..<10 {
+            while let bytes = try client.readOutbound(as: ByteBuffer.self) { _ = try? server.writeInbound(bytes) }
+            while let bytes = try server.readOutbound(as: ByteBuffer.self) {
+                do { try client.writeInbound(bytes) } catch { caught = caught ?? error }
+            }
+        }
+        #expect((caught as? BoringSSLError)?.refusesCertificate == true)
+        #expect(!BoringSSLError.sslError([.eofDuringHandshake]).refusesCertificate)
     }
 
     @Test("connects to the address that was checked, whatever the name resolves to")
