@@ -8,8 +8,8 @@ enum RefusalEvidence {
     /// How long to hold a device that is refused although the credential is known to work. Holds of ten minutes do not
     /// count as a problem of the route.
     static let hold = Duration.seconds(600)
-    /// How long an acceptance shows that the network accepts other devices now. Longer than the requests in flight
-    /// take, and short, because an outage may have begun since.
+    /// How long an acceptance shows that the network accepts other devices now. Short, because an outage may have begun
+    /// since.
     static let overlap = Duration.seconds(10)
     /// How long an acceptance shows that the credential works.
     private static let memory = Duration.seconds(6 * 3600)
