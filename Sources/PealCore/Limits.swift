@@ -271,6 +271,7 @@ extension Limits {
     package static let connectTimeoutSeconds: Int64 = 10
     package static let reconnectMillisecondsMin: Int64 = 100
     package static let reconnectMillisecondsMax: Int64 = 30_000
+    package static let providerWaitSecondsMax: Int64 = 6 * 3600
     package static let stallSeconds: Int64 = 5
     package static let slowAnswerSeconds: Int64 = 2
     package static let slowStreamsMin = 32

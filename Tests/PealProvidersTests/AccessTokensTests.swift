@@ -220,6 +220,41 @@ struct AccessTokensTests {
         #expect(source.fetches == 3)
     }
 
+    @Test("a new token that is refused for one device, and accepted for others, stays in use")
+    func refusedForOne() async {
+        let source = ScriptedTokens()
+        let tokens = tokens(source)
+        _ = await tokens.ready()
+        tokens.accepted(version: 1)
+        #expect(tokens.refused(version: 1) == .refreshCredential)
+        #expect(text(await tokens.ready()) == "Bearer token-2")
+        // The network may refuse everything now, so nothing is lost.
+        #expect(tokens.refused(version: 2) == .holdAddress(after: .seconds(600)))
+        time.advance(.seconds(1))
+        tokens.accepted(version: 1)
+        #expect(tokens.refused(version: 2) == .holdAddress(after: .seconds(600)))
+        tokens.accepted(version: 2)
+        #expect(tokens.refused(version: 2) == .rejectMessage)
+        time.advance(.seconds(10))
+        #expect(tokens.refused(version: 2) == .holdAddress(after: .seconds(600)))
+        #expect(text(tokens.authorization) == "Bearer token-2")
+        time.advance(.seconds(589))
+        #expect(tokens.refused(version: 2) == .refreshCredential)
+        #expect(text(await tokens.ready()) == "Bearer token-3")
+        #expect(source.fetches == 3)
+    }
+
+    @Test("an acceptance of six hours ago does not keep the app from being stopped")
+    func refusedForAll() async {
+        let tokens = tokens(ScriptedTokens(life: .seconds(86_400)))
+        _ = await tokens.ready()
+        tokens.accepted(version: 1)
+        time.advance(.seconds(6 * 3600))
+        #expect(tokens.refused(version: 1) == .refreshCredential)
+        _ = await tokens.ready()
+        #expect(tokens.refused(version: 2) == .stopApp)
+    }
+
     @Test("a token that worked for long is replaced again")
     func refusedLater() async {
         let tokens = tokens(ScriptedTokens())

@@ -12,10 +12,12 @@ struct DayInAMinuteTests {
     private let time = ManualTime()
     private let peer = EmbeddedPeer()
 
-    private func pool(connections: Int = 1, streamIDMax: UInt32 = HTTP2Frame.streamIDMax) throws -> ConnectionPool {
+    private func pool(
+        connections: Int = 1, streamIDMax: UInt32 = HTTP2Frame.streamIDMax, exchange: (any Exchange)? = nil
+    ) throws -> ConnectionPool {
         let tokens = try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential)
         return ConnectionPool(
-            connector: peer, exchange: APNsExchange(tokens: tokens, time: time),
+            connector: peer, exchange: exchange ?? APNsExchange(tokens: tokens, time: time),
             settings: .init(
                 connectionsMax: connections, streamIDMax: streamIDMax, tick: .seconds(5), sweep: .seconds(60)),
             time: time,
@@ -116,6 +118,30 @@ struct DayInAMinuteTests {
         peer.answersRequests = true
         try push(pool)
         #expect(peer.connections.count == 2)
+    }
+
+    @Test("while the peer answers nothing, each new connection has one request open")
+    func careful() throws {
+        let pool = try pool(connections: 4, exchange: APNsExchange(tokens: nil, time: time))
+        (peer.answersRequests, peer.answersFirst) = (false, false)
+        let orders = (0..<2).map { _ in testOrder(count: 50, deadline: .seconds(1_000_000)) }
+        pool.submit(orders[0])
+        try peer.serve()
+        #expect(peer.connections[0].openMost == 50)
+        try pass(30, step: 5)
+        #expect(orders[0].flight.answers.tally == ["lost Timeout": 50])
+        pool.submit(orders[1])
+        try peer.serve()
+        try pass(60, step: 5)
+        #expect((2...6).contains(peer.connections.count))
+        #expect(peer.connections.dropFirst().allSatisfy { $0.openMost == 1 })
+        try peer.answerHeldRequests()
+        let tally = orders[1].flight.answers.tally
+        let (accepted, lost) = (tally["accepted"] ?? 0, tally["lost Timeout"] ?? 0)
+        #expect(accepted + lost == 50 && (1...4).contains(lost), "\(tally)")
+        let count = peer.connections.count
+        try push(pool, 50)
+        #expect(peer.connections.count == count)
     }
 
     @Test("spare connections close after minutes, the last stays")

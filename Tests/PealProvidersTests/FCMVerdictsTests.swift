@@ -112,7 +112,7 @@ struct FCMVerdictsTests {
             verdict: .holdAddress(after: .seconds(60)), reason: "QUOTA_EXCEEDED"),
         Row(
             status: 429, code: "QUOTA_EXCEEDED", word: "RESOURCE_EXHAUSTED", details: quota("project:abc"),
-            retryAfter: 100_000, verdict: .holdApp(after: .seconds(86_400)), reason: "QUOTA_EXCEEDED"),
+            retryAfter: 100_000, verdict: .holdApp(after: .seconds(21_600)), reason: "QUOTA_EXCEEDED"),
         Row(
             status: 429, code: "QUOTA_EXCEEDED", message: "Device message rate exceeded",
             verdict: .holdAddress(after: .seconds(60)), reason: "QUOTA_EXCEEDED"),

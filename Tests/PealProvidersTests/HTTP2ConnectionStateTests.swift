@@ -99,6 +99,21 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.othersKinds == [.response(.init(status: 400, body: Array("{}".utf8)))])
     }
 
+    @Test("reads an answer whose header list is larger than announced, and those of other requests")
+    func largeHeaders() throws {
+        var fixture = try StateFixture()
+        for index in 0..<2 { fixture.begin(Int32(index)) }
+        let field: [UInt8] = [0x00, 1, 0x61, 100] + Array(repeating: 0x62, count: 100)
+        let block = ServerFrame.status(410) + Array(repeating: field, count: 150).flatMap { $0 }
+        try fixture.receive(ServerFrame.headers(1, block), ServerFrame.headers(3))
+        #expect(fixture.endings.accepted.count == 1)
+        guard case .response(let response) = fixture.endings.others.first?.kind else {
+            Issue.record("the answer was not read")
+            return
+        }
+        #expect(response.status == 410)
+    }
+
     @Test("decodes header blocks of closed streams, so that the table stays in step with the peer's")
     func tableFollows() throws {
         var fixture = try StateFixture()

@@ -65,11 +65,11 @@ struct HTTP2FaultTests {
         .init("block cut within a string", .compressionError, ServerFrame.headers(1, [0x08, 30, 0x32])),
         .init("table size beyond ours", .compressionError, ServerFrame.headers(1, [0x3F, 0xFF, 0xFF, 0x03, 0x88])),
         .init(
-            "header list larger than ours", .compressionError,
+            "header list larger than four times ours", .compressionError,
             ServerFrame.headers(
                 1,
-                Array(repeating: [0x00, 1, 0x61, 100] + Array(repeating: 0x62, count: 100), count: 150)
-                    .flatMap { $0 })),
+                // A field that enters the table, and 1,000 references to it.
+                [0x40, 1, 0x61, 100] + Array(repeating: 0x62, count: 100) + Array(repeating: 0xBE, count: 1000))),
     ]
 
     @Test("end the connection with the right code", arguments: cases)

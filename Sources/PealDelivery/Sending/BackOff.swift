@@ -58,7 +58,7 @@ enum BackOff {
     }
 
     /// The longest wait that Peal accepts from a provider.
-    static let longest: Duration = .seconds(6 * 3600)
+    static let longest: Duration = .seconds(Limits.providerWaitSecondsMax)
     /// The longest wait between attempts, unless the provider states a longer one.
     private static let slowest: Duration = .seconds(3600)
     private static let doublingsMax = 12

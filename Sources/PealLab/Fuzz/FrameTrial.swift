@@ -118,7 +118,7 @@ struct DriveChecks {
         demand(figures.streamWindowMax <= Self.windowMax || drive.fault != nil, "window \(figures.streamWindowMax)")
         demand(figures.receiveWindow <= Limits.receiveWindowBytes, "receive window \(figures.receiveWindow)")
         demand(figures.pendingBodies <= 16, "\(figures.pendingBodies) pending bodies")
-        let keptBytesMax = 2 * Limits.responseHeaderBytesMax + figures.openCount * Limits.responseBodyBytesMax
+        let keptBytesMax = 4 * Limits.responseHeaderBytesMax + figures.openCount * Limits.responseBodyBytesMax
         demand(figures.keptBytes <= keptBytesMax, "\(figures.keptBytes) bytes kept")
         demand(figures.tableSize <= 4096, "a table of \(figures.tableSize)")
         checkOutput(drive.takeOutput(), begunCount: drive.begunCount)

@@ -32,7 +32,7 @@ enum HeaderTrial {
         drive.begin(blocksMax)
         var decoder = HPACKDecoder(
             allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096,
-            maxHeaderListSize: Limits.responseHeaderBytesMax)
+            maxHeaderListSize: 4 * Limits.responseHeaderBytesMax)
         var dice = Dice(of: input)
         for (number, block) in blocks(input).enumerated() {
             if number > 0, dice.hits(oneIn: 5) {

@@ -138,9 +138,7 @@ struct FCMError: Sendable, Hashable {
 
     /// Parses `30s` or `1.5s`, rounded up to whole seconds.
     private static func duration(_ text: String) -> Duration? {
-        guard text.hasSuffix("s"), let seconds = Double(text.dropLast()), (0...86_400).contains(seconds) else {
-            return nil
-        }
-        return .seconds(Int64(seconds.rounded(.up)))
+        guard text.hasSuffix("s"), let seconds = Double(text.dropLast()), seconds >= 0 else { return nil }
+        return .seconds(Int64(min(seconds, Double(Limits.providerWaitSecondsMax)).rounded(.up)))
     }
 }

@@ -37,6 +37,8 @@ final class AccessTokens: Sendable {
         var obstacle: ProviderAnswer = .unsent("NoAccessToken")
         /// Whether the push network refused the last token.
         var replacesRefused = false
+        /// When the push network last accepted a request with a token, on `TimeSource.uptime`.
+        var acceptedAt: Duration?
         /// The version of the last token that was refused although it replaced a refused one.
         var stoppedVersion: Int?
         var isClosed = false
@@ -47,7 +49,7 @@ final class AccessTokens: Sendable {
     /// After the credential is refused, no token is requested for this long. Shorter than the engine's first probe.
     static let refusalPause = Duration.seconds(20)
     private static let failurePauseSecondsMax: Int64 = 60
-    /// If a token that replaced a refused one is refused before this age, no token will be accepted.
+    /// If a token that replaced a refused one is refused before this age, another one will not help.
     private static let youth = Duration.seconds(600)
 
     private let source: any AccessTokenSource
@@ -109,10 +111,21 @@ final class AccessTokens: Sendable {
         return await fetch?.value ?? .failed(.init(reason: "Draining"), retryAfter: nil)
     }
 
+    /// Reports that the push network accepted a request with a token. Not called for networks that never refuse a token
+    /// because of one device.
+    /// - Parameter version: the version of the authorization. An earlier one than the current says nothing about it.
+    func accepted(version: Int) {
+        let uptime = time.uptime
+        state.withLock { state in
+            guard version == state.present?.authorization.version else { return }
+            state.acceptedAt = uptime
+        }
+    }
+
     /// Reports that the push network refused a token. At most one replacement is requested per token; if that is
-    /// refused too, no token will be accepted.
+    /// refused too, no token will be accepted, unless `accepted` shows that only this device's request is refused.
     /// - Parameter version: the version of the refused authorization; 0 if unknown, taken as the current one.
-    /// - Returns: `refreshCredential` or `stopApp`.
+    /// - Returns: `refreshCredential` if the next request carries another token, otherwise as `RefusalEvidence`.
     func refused(version: Int) -> Verdict {
         let uptime = time.uptime
         return state.withLock { state in
@@ -120,9 +133,15 @@ final class AccessTokens: Sendable {
             guard let present = state.present, version == 0 || version == present.authorization.version else {
                 return .refreshCredential
             }
+            let isNew = present.replacesRefused && uptime - present.grantedAt < Self.youth
+            if isNew {
+                let verdict = RefusalEvidence.verdict(
+                    renewedAt: present.grantedAt, acceptedAt: state.acceptedAt, uptime: uptime)
+                guard verdict == .stopApp else { return verdict }
+            }
             state.present = nil
             state.replacesRefused = true
-            guard present.replacesRefused, uptime - present.grantedAt < Self.youth else {
+            guard isNew else {
                 begin(&state)
                 return .refreshCredential
             }

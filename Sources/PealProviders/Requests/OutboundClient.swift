@@ -75,6 +75,10 @@ package final class OutboundClient: OutboundSender {
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
         let waiting = WaitingRequests(time: time)
         configuration.http1_1ConnectionDebugInitializer = { WriteGuard.add(to: $0, for: waiting) }
+        configuration.http2StreamChannelDebugInitializer = { channel in
+            waiting.noteUnnumbered()
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }
         self.waiting = waiting
         self.group = group
         self.time = time
@@ -123,7 +127,7 @@ package final class OutboundClient: OutboundSender {
                 if let number { _ = waiting.end(number) }
                 return reply
             } catch {
-                let isWritten = number.map { waiting.end($0) } ?? true
+                let isWritten = number.map { waiting.end($0) } ?? waiting.hasUnnumbered
                 guard Self.isClosed(error), !isWritten, resends < Limits.resendsMax else {
                     throw Self.failure(error, isWritten)
                 }
@@ -138,7 +142,7 @@ package final class OutboundClient: OutboundSender {
         (error as? HTTPClientError) == .remoteConnectionClosed || (error as? ChannelError) == .ioOnClosedChannel
     }
 
-    /// Whether `WriteGuard` sees what is written.
+    /// Whether `WriteGuard` sees which requests are written. Over HTTP/2 it is only known whether any was.
     private var isGuarded: Bool { configuration.httpVersion == .http1Only }
 
     private static func outgoing(_ request: OutboundRequest) -> HTTPClientRequest {
@@ -248,9 +252,10 @@ package final class OutboundClient: OutboundSender {
         switch error {
         case let error as HTTPClientError: failure(error, isWritten)
         case is WriteGuard.Passed: .late
-        // Only a failed handshake: after a later TLS error, such as a close without an alert, the request may have been
+        // Only a failed handshake or a refused certificate: after a later TLS error, such as a close without an alert, the request may have been
         // written.
         case NIOSSLError.handshakeFailed: .unsent("NoTLS")
+        case let error as BoringSSLError where error.refusesCertificate: .unsent("NoTLS")
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
         case is NIOConnectionError, is SocketAddressError, ChannelError.connectTimeout: .unsent("NoConnection")
         case let error as IOError where refusals.contains(error.errnoCode): .unsent("NoConnection")
@@ -269,6 +274,19 @@ package final class OutboundClient: OutboundSender {
         case _ where !isWritten: .unsent("NoConnection")
         case .deadlineExceeded, .readTimeout, .writeTimeout: .lost("Timeout")
         default: .lost("ConnectionLost")
+        }
+    }
+}
+
+extension BoringSSLError {
+    /// Whether the peer refuses the client's certificate or the lack of one. In TLS 1.3 its alert arrives after the
+    /// client's part of the handshake, so a request may have been written, but the peer has not read it (RFC 8446 §2).
+    var refusesCertificate: Bool {
+        guard case .sslError(let stack) = self else { return false }
+        let refusals = ["CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "DECRYPT_ERROR"]
+        return stack.contains { error in
+            let text = "\(error)"
+            return text.contains("_ALERT_") && refusals.contains { text.contains($0) }
         }
     }
 }

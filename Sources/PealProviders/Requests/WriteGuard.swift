@@ -56,6 +56,7 @@ final class WaitingRequests: Sendable {
     private struct State {
         var entries: [Int: Entry] = [:]
         var lastNumber = 0
+        var hasUnnumbered = false
     }
 
     /// Removed before the request is written.
@@ -82,10 +83,18 @@ final class WaitingRequests: Sendable {
     /// Removes a request. Returns whether anything of it was written.
     func end(_ number: Int) -> Bool { state.withLock { $0.entries.removeValue(forKey: number)?.isWritten ?? false } }
 
+    /// Whether anything may have been written of a request without a number.
+    var hasUnnumbered: Bool { state.withLock(\.hasUnnumbered) }
+
+    func noteUnnumbered() { state.withLock { $0.hasUnnumbered = true } }
+
     /// Prepares the headers of a request that is written now. Returns false if it must not be, because its deadline has
     /// passed or nobody waits for it.
     fileprivate func write(_ headers: inout HTTPHeaders) -> Bool {
-        guard let number = headers.first(name: Self.field).flatMap({ Int($0) }) else { return true }
+        guard let number = headers.first(name: Self.field).flatMap({ Int($0) }) else {
+            noteUnnumbered()
+            return true
+        }
         headers.remove(name: Self.field)
         let uptime = time.uptime
         let entry = state.withLock { state -> Entry? in

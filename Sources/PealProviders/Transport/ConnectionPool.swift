@@ -95,6 +95,12 @@ final class ConnectionPool: Sendable {
         transact { state, _ in state.prove(id) }
     }
 
+    /// The connection's requests are overdue and none was answered meanwhile.
+    func noteMute() { state.withLock { $0.noteMute() } }
+
+    /// Whether no request was answered since `noteMute`.
+    var isMute: Bool { state.withLock(\.isMute) }
+
     /// Queues requests again that the peer proved unprocessed.
     func requeue(_ resends: [PoolQueue.Resend]) {
         transact { state, effects in state.requeue(resends, &effects) }

@@ -58,7 +58,7 @@ extension HTTP2ConnectionHandler {
     }
 
     private func settle(_ response: ProviderResponse, of ticket: StreamTicket, _ slot: OrderSlot) {
-        noticeAnswer(proves: response.status != 403)
+        noticeAnswer(proves: response.status != 403 || !exchange.provesFirst)
         // The remarks of a large message would flood the log.
         if response.status == 200, slot.open.order.lane != .direct {
             slot.accepted.append(ticket.index)

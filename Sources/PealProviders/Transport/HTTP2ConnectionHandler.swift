@@ -21,7 +21,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var endings = StreamEndings()
     var orders = OrderSlots()
     var context: ChannelHandlerContext?
-    /// Whether an answer showed that the credential is accepted, so that more than one stream may be open.
+    /// Whether an answer showed that the peer works and accepts the credential, so that more than one stream may be
+    /// open.
     var isProven = false
     var hasAnswered = false
     /// Whether TLS failed, in the handshake or before the first answer.
@@ -46,7 +47,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
             indexesAuthorization: pool.exchange.indexesAuthorization, remarkName: pool.exchange.remarkName,
             streamIDMax: pool.settings.streamIDMax)
         out = ByteBufferAllocator().buffer(capacity: Self.bufferBytes)
-        isProven = !pool.exchange.provesFirst
+        isProven = !pool.exchange.provesFirst && !pool.isMute
         pulse = ConnectionPulse(uptime: pool.time.uptime - pool.time.lag)
     }
 
@@ -278,7 +279,9 @@ extension HTTP2ConnectionHandler {
         state.giveUp(before: id, into: &out, endings: &endings)
         let isOverdue = !endings.isEmpty
         settleEndings()
-        guard isStarved || isMute && isOverdue && !pulse.hasAnswer, !isFinishing else { return }
+        let isMute = isMute && isOverdue && !pulse.hasAnswer
+        guard isStarved || isMute, !isFinishing else { return }
+        if isMute { pool.noteMute() }
         pool.logger.warning(
             isStarved ? "the peer opens no flow-control window" : "the peer answers no request", metadata: metadata(""))
         finish()

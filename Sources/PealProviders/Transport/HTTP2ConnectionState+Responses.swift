@@ -27,7 +27,7 @@ extension HTTP2ConnectionState {
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
     ) throws(HTTP2Fault) {
         guard var block = headerBlock else { throw HTTP2Fault(.protocolError, "CONTINUATION without a header block") }
-        guard block.bytes.readableBytes + payload.readableBytes <= 2 * Limits.responseHeaderBytesMax else {
+        guard block.bytes.readableBytes + payload.readableBytes <= Self.headerBytesMax else {
             throw HTTP2Fault(.enhanceYourCalm, "header block too large")
         }
         headerBlock = nil

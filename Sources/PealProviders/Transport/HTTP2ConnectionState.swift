@@ -34,6 +34,9 @@ struct HTTP2ConnectionState {
     var goAway: GoAway?
     var streams: StreamTable
     var nextStreamID: UInt32 = 1
+    /// The largest header block and list that are read. The announced limit is advisory (RFC 9113 §6.5.2): an answer
+    /// beyond it is still an answer. A fault of the connection would lose those of all open requests.
+    static let headerBytesMax = 4 * Limits.responseHeaderBytesMax
     /// No stream may have a higher id: the pool replaces the connection first.
     let streamIDMax: UInt32
     /// The header field of an acceptance to read; nil for none.
@@ -65,7 +68,7 @@ struct HTTP2ConnectionState {
         encoder = HeaderEncoder(authority: authority, idName: idName, indexesAuthorization: indexesAuthorization)
         decoder = HPACKDecoder(
             allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096,
-            maxHeaderListSize: Limits.responseHeaderBytesMax)
+            maxHeaderListSize: Self.headerBytesMax)
         self.streamIDMax = streamIDMax
         self.remarkName = remarkName
         streams = StreamTable(capacity: 4096)

@@ -43,6 +43,9 @@ struct PoolState {
     private var retryAt = Duration.zero
     private var openedAt: Duration?
     private var wantsMore = false
+    /// Whether the peer answered no request of a connection. Until it answers one, each new connection has one request
+    /// open: a peer that is slow must not be sent as many as it could take again and again.
+    private(set) var isMute = false
 
     init(connectionsMax: Int, openingPause: Duration, pace: Pace? = nil) {
         self.connectionsMax = connectionsMax
@@ -160,7 +163,10 @@ struct PoolState {
         members[index].isStarved = true
     }
 
+    mutating func noteMute() { isMute = true }
+
     mutating func prove(_ id: Int) {
+        isMute = false
         failures = 0
         retryAt = .zero
     }

@@ -5,7 +5,7 @@ enum RetryAfter: Sendable, Hashable {
     case seconds(Int)
     case date(Timestamp)
 
-    private static let longest = Duration.seconds(24 * 3600)
+    private static let longest = Duration.seconds(Limits.providerWaitSecondsMax)
 
     /// nil if the text is neither a number of seconds nor a date.
     init?(_ text: String) {
@@ -19,7 +19,7 @@ enum RetryAfter: Sendable, Hashable {
         }
     }
 
-    /// The requested wait, at most one day; nil for a date in the past.
+    /// The requested wait, at most `Limits.providerWaitSecondsMax`; nil for a date in the past.
     func wait(now: Timestamp) -> Duration? {
         switch self {
         case .seconds(let seconds): min(.seconds(seconds), Self.longest)

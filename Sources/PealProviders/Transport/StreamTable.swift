@@ -144,7 +144,7 @@ struct ProviderResponse: Hashable, Sendable {
         self.remark = remark
     }
 
-    /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most one day.
+    /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most `Limits.providerWaitSecondsMax`.
     /// - Parameter now: the time to count a date from.
     func retryAfter(now: Timestamp) -> Duration? {
         let given = retryAfterSeconds.map(RetryAfter.seconds) ?? retryAt.map(RetryAfter.date)

@@ -17,22 +17,8 @@ final class VAPIDTokens: Sendable {
         let at: Timestamp
         /// The refused one that it replaces; nil if it replaces none.
         var replaced: String?
-        /// Whether the push service accepted a request with an earlier one.
-        var wasAccepted = false
-        /// Whether it accepted a request since this one was signed.
-        var isAccepted = false
-    }
-
-    /// What a refused authorization says.
-    enum Refusal: Sendable, Hashable {
-        /// The next request is signed again.
-        case renewed
-        /// The push service accepts other subscriptions meanwhile.
-        case ofSubscription
-        /// The key was accepted lately, by this push service or another one.
-        case unclear
-        /// Nothing shows that the key is accepted anywhere.
-        case ofKey
+        /// When the push service last accepted a request with this one or an earlier one, on `TimeSource.uptime`.
+        var acceptedAt: Duration?
     }
 
     /// RFC 8292 §2 allows a day. Half of that leaves room for clock differences.
@@ -60,38 +46,46 @@ final class VAPIDTokens: Sendable {
             if let known = minted[name], Self.isUsable(known, uptime, now) { return known.authorization }
             guard let made = Self.sign(key, origin, at: now) else { return nil }
             if minted.count >= countMax { Self.makeRoom(&minted, uptime, now) }
-            minted[name] = Minted(authorization: made, uptime: uptime, at: now)
+            minted[name] = Minted(
+                authorization: made, uptime: uptime, at: now, acceptedAt: minted[name]?.acceptedAt)
             return made
         }
     }
 
     /// A push service accepted a request with this value.
     func accepted(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) {
+        let uptime = time.uptime
         let name = Key(vapid: key, origin: origin)
         minted.withLock { minted in
             guard let known = minted[name], [known.authorization, known.replaced].contains(authorization) else { return }
-            minted[name]?.isAccepted = true
+            minted[name]?.acceptedAt = uptime
         }
     }
 
     /// A push service refused this value. Signs again, unless that was done just now.
-    func refused(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) -> Refusal {
+    /// - Returns: `refreshCredential` if the next request carries another value, otherwise as `RefusalEvidence`. A key
+    ///   that any push service accepted lately does not stop the app.
+    func refused(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) -> Verdict {
         let (now, uptime) = (time.now, time.uptime)
         let name = Key(vapid: key, origin: origin)
         return minted.withLock { minted in
-            guard let known = minted[name], known.authorization == authorization else { return .renewed }
+            guard let known = minted[name], known.authorization == authorization else {
+                return .refreshCredential
+            }
             let isNew = known.replaced != nil && uptime - known.uptime < Self.renewalPause
             if !isNew, let made = Self.sign(key, origin, at: now) {
                 minted[name] = Minted(
                     authorization: made, uptime: uptime, at: now, replaced: authorization,
-                    wasAccepted: known.isAccepted || known.wasAccepted)
-                return .renewed
+                    acceptedAt: known.acceptedAt)
+                return .refreshCredential
             }
-            if known.isAccepted { return .ofSubscription }
+            let verdict = RefusalEvidence.verdict(
+                renewedAt: known.uptime, acceptedAt: known.acceptedAt, uptime: uptime)
+            guard verdict == .stopApp else { return verdict }
             let isKnownToWork = minted.contains { name, one in
-                name.vapid == key && (one.isAccepted || one.wasAccepted) && Self.isUsable(one, uptime, now)
+                name.vapid == key && RefusalEvidence.isKnownToWork(one.acceptedAt, uptime: uptime)
             }
-            return isKnownToWork ? .unclear : .ofKey
+            return isKnownToWork ? .holdAddress(after: RefusalEvidence.hold) : .stopApp
         }
     }
 

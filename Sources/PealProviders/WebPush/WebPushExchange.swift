@@ -90,17 +90,9 @@ struct WebPushExchange: RequestExchange {
         tokens.accepted(value, of: key, at: origin)
     }
 
-    /// A push service may refuse one subscription as if the signature were at fault: Edge's answers 401 without a reason
-    /// for some old ones. Neither that nor a service that refuses a key which others accept may stop all browsers. But
-    /// while a service refuses everything, nothing may be lost.
     private func verdict(onRefusalOf request: OutboundRequest, _ subject: RequestSubject) -> Verdict {
         guard let (value, key, origin) = signature(of: request, subject) else { return .stopApp }
-        return switch tokens.refused(value, of: key, at: origin) {
-        case .renewed: .refreshCredential
-        case .ofSubscription: .rejectMessage
-        case .unclear: .holdAddress(after: WebPushVerdicts.refusalHold)
-        case .ofKey: .stopApp
-        }
+        return tokens.refused(value, of: key, at: origin)
     }
 
     private func signature(

@@ -5,9 +5,6 @@ import PealCore
 enum WebPushVerdicts {
     /// How long to hold an origin that asked for a pause of unknown length.
     static let originHold = Duration.seconds(60)
-    /// How long to hold a device if its push service refuses a key that is known to work. Holds of ten minutes do not
-    /// count as a problem of the route.
-    static let refusalHold = Duration.seconds(600)
     /// The pause before a retry that a push service allows immediately.
     static let soon = Duration.seconds(1)
 

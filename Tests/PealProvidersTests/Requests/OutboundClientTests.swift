@@ -1,8 +1,10 @@
 import Dispatch
 import Foundation
 import NIOCore
+import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import PealCore
 import PealTesting
 import Synchronization
@@ -241,6 +243,47 @@ struct OutboundClientTests {
         #expect(peer.requests.count == 1)
     }
 
+    @Test("a request for which no HTTP/2 stream was opened was not sent")
+    func refusedConnection() async throws {
+        let (certificates, own) = (try TestDirectory.certificates(), try TestDirectory.certificates())
+        let peer = try HTTPPeer(
+            certificates: certificates, clientRoots: own.file("cert.pem"), protocols: ["h2"]
+        ) { _ in .reply(200) }
+        let reply = try await send(.init(url: peer.url)) {
+            $0.caFile = certificates.file("cert.pem")
+            $0.allowsHTTP2 = true
+        }
+        #expect(reply == .failure(.unsent("NoConnection")))
+    }
+
+    @Test("recognizes the alert for a certificate that is refused after the handshake")
+    func refusedCertificate() throws {
+        let (theirs, own) = (try TestDirectory.certificates(), try TestDirectory.certificates())
+        var serverSide = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(theirs.file("cert.pem")).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: theirs.file("key.pem"), format: .pem)))
+        serverSide.certificateVerification = .noHostnameVerification
+        serverSide.trustRoots = .file(theirs.file("cert.pem"))
+        var clientSide = TLSConfiguration.makeClientConfiguration()
+        clientSide.trustRoots = .file(theirs.file("cert.pem"))
+        try clientSide.show(own.identity())
+        let (server, client) = (EmbeddedChannel(), EmbeddedChannel())
+        try server.pipeline.syncOperations.addHandler(
+            NIOSSLServerHandler(context: NIOSSLContext(configuration: serverSide)))
+        try client.pipeline.syncOperations.addHandler(
+            NIOSSLClientHandler(context: NIOSSLContext(configuration: clientSide), serverHostname: "localhost"))
+        for end in [server, client] { end.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil) }
+        var caught: (any Error)?
+        for _ in 0..<10 {
+            while let bytes = try client.readOutbound(as: ByteBuffer.self) { _ = try? server.writeInbound(bytes) }
+            while let bytes = try server.readOutbound(as: ByteBuffer.self) {
+                do { try client.writeInbound(bytes) } catch { caught = caught ?? error }
+            }
+        }
+        #expect((caught as? BoringSSLError)?.refusesCertificate == true)
+        #expect(!BoringSSLError.sslError([.eofDuringHandshake]).refusesCertificate)
+    }
+
     @Test("connects to the address that was checked, whatever the name resolves to")
     func pinned() async throws {
         let peer = try HTTPPeer { _ in .reply(200) }
@@ -252,11 +295,11 @@ struct OutboundClientTests {
     }
 
     @Test(
-        "reads Retry-After in seconds and as a date, at most a day",
+        "reads Retry-After in seconds and as a date, at most six hours",
         arguments: [
-            ("120", 120), ("0", 0), ("999999999", 86_400), ("-1", nil), ("soon", nil), ("1.5", nil), ("", nil),
+            ("120", 120), ("0", 0), ("999999999", 21_600), ("-1", nil), ("soon", nil), ("1.5", nil), ("", nil),
             ("Fri, 15 Jan 2027 08:00:30 GMT", 30), ("Fri, 15 Jan 2027 07:59:30 GMT", nil),
-            ("Wed, 15 Jan 2030 08:00:30 GMT", 86_400), ("Friday, 15-Jan-27 08:00:30 GMT", nil),
+            ("Wed, 15 Jan 2030 08:00:30 GMT", 21_600), ("Friday, 15-Jan-27 08:00:30 GMT", 30),
         ] as [(String, Int64?)])
     func retryAfter(text: String, seconds: Int64?) {
         let reply = OutboundReply(status: 429, headers: ["Retry-After": text], body: [])
@@ -269,8 +312,11 @@ struct OutboundClientTests {
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Fri, 15 Jan 2027 08:00:00 GMT", 1_800_000_000),
             ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Thu, 30 Feb 2024 23:59:59 GMT", nil),
-            ("Sun, 06 Nov 1994 08:49:37 UTC", nil), ("Sun Nov  6 08:49:37 1994", nil), ("", nil),
+            ("Sun, 06 Nov 1994 08:49:37 UTC", nil), ("Sun Nov  6 08:49:37 1994", 784_111_777), ("", nil),
             ("Sun, 06 Now 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 25:49:37 GMT", nil),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Friday, 15-Jan-27 08:00:00 GMT", 1_800_000_000),
+            ("Friday, 15-Jan-2027 08:00:00 GMT", nil), ("Friday, 15-Jan-27 08:00:00 UTC", nil),
+            ("Fri Jan 15 08:00:00 2027", 1_800_000_000), ("Fri Jan 15 08:00:00 27", nil),
         ] as [(String, Int64?)])
     func dates(text: String, seconds: Int64?) {
         #expect(HTTPDate.timestamp(text) == seconds.map { Timestamp(seconds: $0) })

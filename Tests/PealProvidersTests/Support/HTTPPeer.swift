@@ -60,12 +60,14 @@ final class HTTPPeer: Sendable {
         }
     }
 
-    /// - Parameter certificates: with `cert.pem` and `key.pem` for TLS; nil = none.
+    /// - Parameters:
+    ///   - certificates: with `cert.pem` and `key.pem` for TLS; nil = none.
+    ///   - protocols: what TLS negotiates; the peer speaks HTTP/1.1 only.
     init(
-        certificates: TestDirectory? = nil, clientRoots: String? = nil,
+        certificates: TestDirectory? = nil, clientRoots: String? = nil, protocols: [String] = [],
         _ script: @escaping @Sendable (Request) -> Action
     ) throws {
-        let context = try certificates.map { try Self.tls($0, clientRoots: clientRoots) }
+        let context = try certificates.map { try Self.tls($0, clientRoots: clientRoots, protocols) }
         let state = SharedState()
         self.state = state
         scheme = context == nil ? "http" : "https"
@@ -127,11 +129,14 @@ final class HTTPPeer: Sendable {
         }
     }
 
-    private static func tls(_ certificates: TestDirectory, clientRoots: String?) throws -> NIOSSLContext {
+    private static func tls(
+        _ certificates: TestDirectory, clientRoots: String?, _ protocols: [String]
+    ) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(certificates.file("cert.pem"))
                 .map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: certificates.file("key.pem"), format: .pem)))
+        configuration.applicationProtocols = protocols
         if let clientRoots {
             configuration.certificateVerification = .noHostnameVerification
             configuration.trustRoots = .file(clientRoots)

@@ -59,10 +59,10 @@ struct VAPIDTokensTests {
         let tokens = VAPIDTokens(time: time)
         let key = try testVAPIDKey()
         let first = try #require(tokens.authorization(for: key, at: Self.origin))
-        #expect(tokens.refused(first, of: key, at: Self.origin) == .renewed)
+        #expect(tokens.refused(first, of: key, at: Self.origin) == .refreshCredential)
         let second = tokens.authorization(for: key, at: Self.origin)
         #expect(second != first)
-        #expect(tokens.refused(first, of: key, at: Self.origin) == .renewed)
+        #expect(tokens.refused(first, of: key, at: Self.origin) == .refreshCredential)
         #expect(tokens.authorization(for: key, at: Self.origin) == second)
     }
 
@@ -71,23 +71,27 @@ struct VAPIDTokensTests {
         let tokens = VAPIDTokens(time: time)
         let (key, other) = (try testVAPIDKey(), "https://fcm.googleapis.com")
         func token(at origin: String) throws -> String { try #require(tokens.authorization(for: key, at: origin)) }
-        func refuse() throws -> VAPIDTokens.Refusal {
+        func refuse() throws -> Verdict {
             tokens.refused(try token(at: Self.origin), of: key, at: Self.origin)
         }
         let first = try token(at: Self.origin)
-        #expect(try refuse() == .renewed)
-        #expect(try refuse() == .ofKey)
+        #expect(try refuse() == .refreshCredential)
+        #expect(try refuse() == .stopApp)
+        time.advance(.seconds(1))
         tokens.accepted(try token(at: other), of: key, at: other)
-        #expect(try refuse() == .unclear)
+        #expect(try refuse() == .holdAddress(after: .seconds(600)))
         // A request that began before the refusal.
         tokens.accepted(first, of: key, at: Self.origin)
-        #expect(try refuse() == .ofSubscription)
+        #expect(try refuse() == .rejectMessage)
         // An acceptance of the past does not show that the push service accepts anything now.
+        time.advance(.seconds(10))
+        #expect(try refuse() == .holdAddress(after: .seconds(600)))
         time.advance(.seconds(60))
-        #expect(try refuse() == .renewed)
-        #expect(try refuse() == .unclear)
+        #expect(try refuse() == .refreshCredential)
+        #expect(try refuse() == .holdAddress(after: .seconds(600)))
+        time.advance(.seconds(1))
         tokens.accepted(try token(at: Self.origin), of: key, at: Self.origin)
-        #expect(try refuse() == .ofSubscription)
+        #expect(try refuse() == .rejectMessage)
     }
 
     @Test("are kept up to a number, the older half going first")

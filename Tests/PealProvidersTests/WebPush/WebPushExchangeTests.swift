@@ -256,6 +256,7 @@ struct WebPushExchangeTests {
             let exchange = try exchange()
             if let before { _ = try await judge(exchange, 201, endpoint: before) }
             #expect(try await judge(exchange, status).answer.result == .verdict(.refreshCredential))
+            time.advance(.seconds(1))
             if let meanwhile { _ = try await judge(exchange, 201, endpoint: meanwhile) }
             let judgement = try await judge(exchange, status)
             #expect(judgement.answer.result == .verdict(verdict))

@@ -132,6 +132,32 @@ struct WNSProviderTests {
         await provider.close()
     }
 
+    @Test("a channel that WNS refuses although it accepts the others does not stop the app")
+    func refusedChannel() async throws {
+        let peer = try HTTPPeer { request in
+            guard !Self.isToken(request) else { return .reply(200, [], Self.grant) }
+            return .reply(request.target == "/?token=7" ? 401 : 200)
+        }
+        let provider = try provider(peer)
+        for _ in 0..<2 {
+            // The provider has accepted others before, or does so meanwhile.
+            for channels in [0..<7, 0..<20] {
+                let order = requestOrder(
+                    channels.map { "\(peer.url)/?token=\($0)" }, notifications: [try notification()],
+                    credential: Self.storeApp)
+                provider.send(order)
+                let answers = await order.flight.completed()
+                #expect(answers.tally["accepted"] == min(channels.count, 19))
+                guard channels.count > 7 else { continue }
+                #expect(answers.answer(7)?.reason == "Unauthorized")
+                let verdicts: [Verdict] = [.rejectMessage, .holdAddress(after: .seconds(600))]
+                #expect(verdicts.contains { answers.answer(7)?.result == .verdict($0) })
+            }
+        }
+        #expect(peer.requests.filter(Self.isToken).count == 2)
+        await provider.close()
+    }
+
     @Test("a refused credential stops the app with the endpoint's reason, and nothing is sent")
     func badCredential() async throws {
         let peer = try HTTPPeer { _ in .reply(400, [], #"{"error":"invalid_client","error_description":"no"}"#) }
