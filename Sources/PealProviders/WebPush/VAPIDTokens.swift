@@ -17,9 +17,9 @@ final class VAPIDTokens: Sendable {
         let at: Timestamp
         /// The refused one that it replaces; nil if it replaces none.
         var replaced: String?
-        /// Whether the push service accepted a request with an earlier one.
-        var wasAccepted = false
-        /// Whether it accepted a request since this one was signed.
+        /// When the push service last accepted a request with this one or an earlier one; nil for never.
+        var acceptedAt: Duration?
+        /// Whether that was since this one was signed.
         var isAccepted = false
     }
 
@@ -29,7 +29,7 @@ final class VAPIDTokens: Sendable {
         case renewed
         /// The push service accepts other subscriptions meanwhile.
         case ofSubscription
-        /// The key was accepted lately, by this push service or another one.
+        /// The key was accepted recently, by this push service or another one.
         case unclear
         /// Nothing shows that the key is accepted anywhere.
         case ofKey
@@ -37,6 +37,8 @@ final class VAPIDTokens: Sendable {
 
     /// RFC 8292 §2 allows a day. Half of that leaves room for clock differences.
     static let lifeSeconds: Int64 = 12 * 3600
+    /// How long one is used, and how long an accepted request shows that a key works.
+    private static let halfLife = Duration.seconds(lifeSeconds / 2)
 
     /// How long another signature cannot help after one.
     private static let renewalPause = Duration.seconds(60)
@@ -57,10 +59,11 @@ final class VAPIDTokens: Sendable {
         let (now, uptime) = (time.now, time.uptime)
         let name = Key(vapid: key, origin: origin)
         return minted.withLock { minted in
-            if let known = minted[name], Self.isUsable(known, uptime, now) { return known.authorization }
+            let known = minted[name]
+            if let known, Self.isUsable(known, uptime, now) { return known.authorization }
             guard let made = Self.sign(key, origin, at: now) else { return nil }
             if minted.count >= countMax { Self.makeRoom(&minted, uptime, now) }
-            minted[name] = Minted(authorization: made, uptime: uptime, at: now)
+            minted[name] = Minted(authorization: made, uptime: uptime, at: now, acceptedAt: known?.acceptedAt)
             return made
         }
     }
@@ -68,8 +71,11 @@ final class VAPIDTokens: Sendable {
     /// A push service accepted a request with this value.
     func accepted(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) {
         let name = Key(vapid: key, origin: origin)
+        let uptime = time.uptime
         minted.withLock { minted in
-            guard let known = minted[name], [known.authorization, known.replaced].contains(authorization) else { return }
+            guard let known = minted[name], authorization == known.authorization || authorization == known.replaced
+            else { return }
+            minted[name]?.acceptedAt = uptime
             minted[name]?.isAccepted = true
         }
     }
@@ -83,13 +89,12 @@ final class VAPIDTokens: Sendable {
             let isNew = known.replaced != nil && uptime - known.uptime < Self.renewalPause
             if !isNew, let made = Self.sign(key, origin, at: now) {
                 minted[name] = Minted(
-                    authorization: made, uptime: uptime, at: now, replaced: authorization,
-                    wasAccepted: known.isAccepted || known.wasAccepted)
+                    authorization: made, uptime: uptime, at: now, replaced: authorization, acceptedAt: known.acceptedAt)
                 return .renewed
             }
             if known.isAccepted { return .ofSubscription }
             let isKnownToWork = minted.contains { name, one in
-                name.vapid == key && (one.isAccepted || one.wasAccepted) && Self.isUsable(one, uptime, now)
+                name.vapid == key && one.acceptedAt.map { uptime - $0 < Self.halfLife } ?? false
             }
             return isKnownToWork ? .unclear : .ofKey
         }
@@ -101,8 +106,7 @@ final class VAPIDTokens: Sendable {
     /// Usable for half its lifetime on both clocks, because push services read the wall clock and refuse an `exp` more
     /// than a day ahead.
     private static func isUsable(_ minted: Minted, _ uptime: Duration, _ now: Timestamp) -> Bool {
-        let halfLife = Duration.seconds(lifeSeconds / 2)
-        return uptime - minted.uptime < halfLife && now - minted.at < halfLife && minted.at - now <= halfLife
+        uptime - minted.uptime < halfLife && now - minted.at < halfLife && minted.at - now <= halfLife
     }
 
     /// Drops the tokens that are no longer usable; if there are none, drops the older half.
