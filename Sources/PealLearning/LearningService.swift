@@ -45,7 +45,7 @@ package struct LearningService: Sendable {
                 guard try await store.write(.rest, { try $0.beginLearning(app: app, now: now) }) else { continue }
                 looks[app] = uptime + .seconds(Limits.learningIntervalSeconds)
                 try await learn(app)
-            } catch where !PealError.isOutage(error) {
+            } catch let error where !PealError.isOutage(error) {
                 let id = await store.shownID(of: app)
                 logger.error(
                     "the moment models of an app could not be trained", metadata: ["app": "\(id)", "error": "\(error)"])

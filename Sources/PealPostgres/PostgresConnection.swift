@@ -94,8 +94,9 @@ extension PostgresConnection {
     }
 
     func rollback() {
-        // One that is in use already would be refused each time.
-        if failure?.remedy != .retryAfterDuplicate { numbers?.giveBack(taken) }
+        // One that is in use already would be refused each time, and a lost connection's may be issued again.
+        let areUsable = failure.map { $0.remedy != .retryAfterDuplicate && $0.remedy != .reconnect } ?? true
+        if areUsable, !isLost { numbers?.giveBack(taken) }
         taken = []
         opening = []
         posted = []

@@ -117,7 +117,7 @@ struct WebhookLane: Sendable {
     private func readFacts(of message: MessageID, in store: any StoreReading) throws -> MessageFacts? {
         do {
             return try store.facts(app: reference.app, message: message)
-        } catch where !PealError.isOutage(error) {
+        } catch let error where !PealError.isOutage(error) {
             context.logger.error(
                 "a message cannot be reported to a webhook because it cannot be read",
                 metadata: ["message": "\(message)", "error": "\(error)"])

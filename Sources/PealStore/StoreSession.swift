@@ -75,6 +75,8 @@ struct StoreSession: StoreWriting {
         var installs: [AppKey: Bool] = [:]
         /// Whether apps have a frequency cap.
         var caps: [AppKey: Bool] = [:]
+        /// Whether messages of such apps count for it.
+        var counted: [MessageChanges.MessageKey: Bool] = [:]
         /// Whether an app, a credential, a key or an admin was changed.
         var changesSetup = false
         /// Phases of campaigns.

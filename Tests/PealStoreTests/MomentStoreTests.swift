@@ -255,6 +255,7 @@ struct MomentStoreTests {
             #expect(receipts.isEmpty)
         }
     }
+
     @Test(
         "a message that a phone claims or is alerted for counts once for the frequency cap",
         arguments: StoreUnderTest.allCases)

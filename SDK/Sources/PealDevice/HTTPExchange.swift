@@ -81,7 +81,7 @@ public struct URLSessionExchange: HTTPExchange {
                 if Task.isCancelled { task.cancel() }
             }
         } onCancel: {
-            task.cancel()
+            loads.cancel(task)
         }
     }
 }
@@ -107,6 +107,11 @@ private final class Loads: NSObject, URLSessionDataDelegate, @unchecked Sendable
     func begin(_ task: URLSessionDataTask, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
         lock.withLock { waiting[task.taskIdentifier] = Load(continuation: continuation) }
         task.resume()
+    }
+
+    /// Cancels a task that has begun. The end of one that is cancelled before would find nobody who waits for it.
+    func cancel(_ task: URLSessionDataTask) {
+        if lock.withLock({ waiting[task.taskIdentifier] != nil }) { task.cancel() }
     }
 
     func urlSession(

@@ -65,7 +65,7 @@ extension StoreWriting {
     ///   - jitter: for each device.
     /// - Returns: the pushes to send now, and how many devices were examined.
     package func takeWakes(
-        now: Timestamp, limit: Int, quiet: QuietClock, wait: (ActiveRoute) throws -> Duration? = { _ in nil },
+        now: Timestamp, limit: Int, quiet: QuietClock, wait: (ActiveRoute) -> Duration? = { _ in nil },
         jitter: () -> Duration
     ) throws -> (orders: [WakeOrder], count: Int) {
         let due = try dueInstallations(now: now, limit: limit)
@@ -92,7 +92,7 @@ extension StoreWriting {
 
     private func order(
         _ installation: inout Installation, _ device: Device, quietEnd: (AppKey, Device) throws -> Timestamp?,
-        wait: (ActiveRoute) throws -> Duration?, now: Timestamp, jitter: () -> Duration
+        wait: (ActiveRoute) -> Duration?, now: Timestamp, jitter: () -> Duration
     ) throws -> WakeOrder? {
         installation.wakes.dueAt = nil
         let route = device.address.route
@@ -106,7 +106,7 @@ extension StoreWriting {
             return nil
         }
         // Before the budget is spent: a wake-up that cannot be sent would count against the device's reachability.
-        if let pause = try wait(ActiveRoute(app: installation.app, route: route)) {
+        if let pause = wait(ActiveRoute(app: installation.app, route: route)) {
             installation.wakes.dueAt = now + pause
             return nil
         }

@@ -46,9 +46,10 @@ extension StoreSession {
             })
         return waits
     }
+
     /// Counts the message for each of the devices, once, whatever the cap allows.
     func count(_ keys: [DeviceKey], app: AppKey, message: MessageID, now: Timestamp) throws {
-        try connection.execute(
+        try connection.post(
             try uncounted(keys, app: app, message: message).map {
                 FrequencyTable.insert($0, app: app, message: message, now: now)
             })
@@ -60,8 +61,17 @@ extension StoreSession {
         return keys.filter { !counted.contains($0) }
     }
 
-    /// Whether the app has a frequency cap.
-    func hasCap(_ app: AppKey) throws -> Bool {
+    /// Whether the message counts for a frequency cap of its app.
+    func countsForCap(_ message: MessageID, app: AppKey) throws -> Bool {
+        guard try hasCap(app) else { return false }
+        let key = MessageChanges.MessageKey(app: app, message: message)
+        if let known = memo.counted[key] { return known }
+        let counts = try !alertTerms(app: app, message: message).isTransactional
+        memo.counted[key] = counts
+        return counts
+    }
+
+    private func hasCap(_ app: AppKey) throws -> Bool {
         if let known = memo.caps[app] { return known }
         let has = try self.app(key: app)?.settings.rules.frequencyCap != nil
         memo.caps[app] = has

@@ -43,11 +43,8 @@ extension StoreSession {
     private func countDisplays(of step: MomentStep, after former: Moment, now: Timestamp) throws {
         let isClaimed = former.state == .open && step.moment.state == .claimed
         let devices = isClaimed ? [step.moment.device].compactMap(\.self) : step.alerts.map(\.device)
-        let (app, message) = (former.app, former.message)
-        guard !devices.isEmpty, try hasCap(app), try !alertTerms(app: app, message: message).isTransactional else {
-            return
-        }
-        try count(devices, app: app, message: message, now: now)
+        guard !devices.isEmpty, try countsForCap(former.message, app: former.app) else { return }
+        try count(devices, app: former.app, message: former.message, now: now)
     }
 
     /// Whether an alert begins that must be tried although its message may have ended with the window: to a claimant

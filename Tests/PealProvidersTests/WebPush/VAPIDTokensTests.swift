@@ -94,6 +94,23 @@ struct VAPIDTokensTests {
         #expect(try refuse() == .rejectMessage)
     }
 
+    @Test("show for six hours that a key was accepted, however often they are signed again")
+    func acceptance() throws {
+        let tokens = VAPIDTokens(time: time)
+        let key = try testVAPIDKey()
+        func token() throws -> String { try #require(tokens.authorization(for: key, at: Self.origin)) }
+        func refuse() throws -> Verdict { tokens.refused(try token(), of: key, at: Self.origin) }
+        _ = try token()
+        time.advance(.seconds(5 * 3600))
+        tokens.accepted(try token(), of: key, at: Self.origin)
+        time.advance(.seconds(2 * 3600))
+        #expect(try refuse() == .refreshCredential)
+        #expect(try refuse() == .holdAddress(after: .seconds(600)))
+        time.advance(.seconds(4 * 3600))
+        #expect(try refuse() == .refreshCredential)
+        #expect(try refuse() == .stopApp)
+    }
+
     @Test("are kept up to a number, the older half going first")
     func bound() throws {
         let tokens = VAPIDTokens(time: time, countMax: 10)

@@ -260,9 +260,7 @@ extension NativeDocument {
             parameters: page(.number) + [
                 .query("user_id", .text, "Only devices of this user."),
                 .query("topic", .text, "Only devices in this topic."),
-            ] + address, answers: [
-                list(of: "NativeDevice", shownDevice)
-            ]),
+            ] + address, answers: [list(of: "NativeDevice", shownDevice)]),
         APIOperation(id: "getDevice", method: .get, path: device, summary: "Show a device", answers: [shown]),
         APIOperation(
             id: "changeDevice", method: .patch, path: device, summary: "Change a device",
