@@ -51,7 +51,9 @@ struct DamageTests {
                 "CREATE TRIGGER damage BEFORE INSERT ON slice BEGIN SELECT RAISE(ABORT, 'never'); END")
             let other = fixture.now + .seconds(1)
             let damaged = try await fixture.accept(fixture.draft(.all, startAt: other), engine: service)
-            try await fixture.drive(by: .seconds(1)) { try await fixture.state(damaged)?.isFinal ?? false }
+            try await fixture.drive(by: .seconds(1), isWorkUnderWay: true) {
+                try await fixture.state(damaged)?.isFinal ?? false
+            }
             #expect(try await fixture.state(damaged) == .failed)
             #expect(fixture.now - other >= .seconds(60))
         }
