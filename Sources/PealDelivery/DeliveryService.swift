@@ -126,8 +126,9 @@ package final class DeliveryService: DeliveryEngine, Service {
         wake()
     }
 
-    /// Reads every message, credential and gate again, after announcements may have been missed.
+    /// Reads every message, credential, rule and gate again, after announcements may have been missed.
     package func rereadAll() {
+        context.gate.forget()
         context.messages.interruptAll()
         context.access.forgetAll()
         context.routes.rereadAll()

@@ -42,8 +42,10 @@ final class PostgresConnection: SQLConnection {
         handle = try settings.connect()
         guard settings.preparesStatements else { return }
         // Behind a pooler, other clients would inherit the session's settings, so each transaction sets them.
-        let statements = settings.sessionSettings.map { "SET \($0)" }.joined(separator: "; ")
-        guard PostgresSettings.run(statements, on: handle), PQenterPipelineMode(handle) == 1 else {
+        var statements = settings.sessionSettings.map { "SET \($0)" }
+        statements.append(settings.durability(isLocal: false))
+        guard PostgresSettings.run(statements.joined(separator: "; "), on: handle), PQenterPipelineMode(handle) == 1
+        else {
             throw PostgresFailure.lost(handle)
         }
     }
@@ -74,7 +76,11 @@ extension PostgresConnection {
         taken = []
         patience = Self.patience(seconds: statementSecondsMax)
         opening = [isolation.rawValue]
-        if !settings.preparesStatements { opening += settings.sessionSettings.map { "SET LOCAL \($0)" } }
+        if !settings.preparesStatements {
+            opening += settings.sessionSettings.map { "SET LOCAL \($0)" }
+            // Reads need not be durable.
+            if isolation != .read { opening.append(settings.durability(isLocal: true)) }
+        }
         if let statementSecondsMax { opening.append("SET LOCAL statement_timeout = \(statementSecondsMax * 1000)") }
     }
 

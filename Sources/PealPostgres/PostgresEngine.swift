@@ -70,6 +70,18 @@ package final class PostgresEngine: SQLEngine {
         return now
     }
 
+    /// Settings of the server that are off although a crash can then damage the database, so that what was confirmed
+    /// is lost.
+    package func unsafeSettings() async throws -> [String] {
+        try await read(.brief) {
+            try $0.values(
+                """
+                SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'
+                ORDER BY name
+                """, String.self)
+        }
+    }
+
     package func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R {

@@ -42,6 +42,14 @@ package struct PostgresSettings: Sendable {
         ]
     }
 
+    /// A 2xx means that a message is on the disk, whatever the database's default is.
+    func durability(isLocal: Bool) -> String {
+        """
+        SELECT set_config('synchronous_commit', 'on', \(isLocal)) \
+        WHERE current_setting('synchronous_commit') = 'off'
+        """
+    }
+
     /// Opens a connection. The URL may override what comes before it.
     /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server is unsuitable.
     func connect() throws -> OpaquePointer {
@@ -101,7 +109,7 @@ package struct PostgresSettings: Sendable {
 }
 
 extension PostgresSettings {
-    /// Runs statements without parameters on a connection outside of pipeline mode.
+    /// Runs statements without parameters on a connection outside of pipeline mode. Their rows are ignored.
     /// - Returns: whether all succeeded. If the server does not answer in time, they have failed, and the connection is
     ///   unusable.
     static func run(_ statements: String, on handle: OpaquePointer) -> Bool {
@@ -116,7 +124,7 @@ extension PostgresSettings {
             guard unsent >= 0 else { return false }
             if unsent == 0, PQisBusy(handle) == 0 {
                 guard let result = PQgetResult(handle) else { return hasSucceeded }
-                if PQresultStatus(result) != PGRES_COMMAND_OK { hasSucceeded = false }
+                if ![PGRES_COMMAND_OK, PGRES_TUPLES_OK].contains(PQresultStatus(result)) { hasSucceeded = false }
                 PQclear(result)
                 continue
             }

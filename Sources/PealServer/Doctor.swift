@@ -62,7 +62,10 @@ extension Doctor {
             let engine = try Storage.engine(location, preparesStatements: configuration.preparesStatements)
             let store = SQLStore(engine: engine, masterKey: masterKey)
             diagnosis.add(.ok, "store", "\(location) can be opened")
-            if let shared = engine as? PostgresEngine { await compareClock(with: shared, &diagnosis) }
+            if let shared = engine as? PostgresEngine {
+                await checkDurability(of: shared, &diagnosis)
+                await compareClock(with: shared, &diagnosis)
+            }
             await look(into: store, &diagnosis)
             try store.close()
         } catch let failure as StoreStartFailure where failure.isInUse {
@@ -71,6 +74,15 @@ extension Doctor {
         } catch {
             diagnosis.add(.failed, "store", "\(error)")
         }
+    }
+
+    private func checkDurability(of engine: PostgresEngine, _ diagnosis: inout Diagnosis) async {
+        guard let names = try? await engine.unsafeSettings() else { return }
+        let subject = "durability of the database"
+        guard !names.isEmpty else { return diagnosis.add(.ok, subject, "fsync and full_page_writes are on") }
+        diagnosis.add(
+            .warning, subject,
+            "\(names.joined(separator: ", ")) off: a crash may lose messages that were accepted; set to on")
     }
 
     /// Servers follow the database's clock, but tokens for push networks have this machine's time.

@@ -100,8 +100,7 @@ private func lock(_ file: String) throws -> FileLock {
 private func refuseWhileServersRun(_ engine: any SQLEngine, _ rotation: MasterKeyRotation) async throws {
     guard let shared = engine as? PostgresEngine else { return }
     // By the clock of the database, which servers use.
-    let earliest = try await shared.serverTime() - .seconds(Limits.serverPresenceSeconds)
-    guard try await rotation.serverCount(seenSince: earliest) > 0 else { return }
+    guard try await rotation.serverCount(at: shared.serverTime()) > 0 else { return }
     let wait = "wait for \(Limits.serverPresenceSeconds) seconds"
     throw StoreStartFailure(
         try await rotation.isPrepared()

@@ -30,10 +30,11 @@ package struct MasterKeyRotation: Sendable {
         try await engine.read { try MasterKey.hasNext($0) }
     }
 
-    /// How many servers that do not accept the next key used the database since then.
-    package func serverCount(seenSince start: Timestamp) async throws -> Int {
+    /// How many servers that do not accept the next key use the database.
+    package func serverCount(at now: Timestamp) async throws -> Int {
         try await engine.read { connection in
-            let live = try connection.values("SELECT name FROM live_server WHERE seen_at >= \(start)", String.self)
+            let live = try connection.values(
+                "SELECT name FROM live_server WHERE \(ServerTable.running(now))", String.self)
             guard try MasterKey.hasNext(connection) else { return live.count }
             return try MasterKey.formerServers(connection).intersection(live).count
         }

@@ -117,7 +117,6 @@ extension StoreSession {
             (app: try row.next(), key: try row.next(), route: try row.next())
         }
         for (app, key, code) in over where room > 0 {
-            // A newer server on the same database may know more routes.
             guard let route = Route(rawValue: code) else { continue }
             room -= try erase(app: app, device: key, route: route, now: now)
         }
@@ -217,9 +216,12 @@ enum Pruning {
         """
     }
 
+    /// Without those of routes that only a newer server on the same database knows.
     static func devices(_ earliest: Timestamp, limit: Int) -> SQL {
-        """
-        SELECT app, seq, route FROM device WHERE retired_at <= \(earliest) AND retired_at IS NOT NULL
+        let routes = Route.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")
+        return """
+        SELECT app, seq, route FROM device
+        WHERE retired_at <= \(earliest) AND retired_at IS NOT NULL AND route IN (\(name: routes))
         ORDER BY retired_at LIMIT \(limit)
         """
     }

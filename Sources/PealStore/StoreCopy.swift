@@ -97,8 +97,10 @@ package struct StoreCopy: Sendable {
     private static func refuseServers(_ engine: any SQLEngine, _ name: String) async throws {
         guard engine.dialect.isShared else { return }
         // Earlier schemas do not have the table.
-        let running = try? await engine.read {
-            try $0.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(name: recently)")
+        let running = try? await engine.read { connection in
+            let now: Timestamp? = try connection.value(clock)
+            return try connection.count(
+                "SELECT COUNT(*) FROM live_server WHERE \(ServerTable.running(now ?? Timestamp(milliseconds: 0)))")
         }
         guard running ?? 0 == 0 else {
             throw StoreStartFailure(
@@ -106,9 +108,8 @@ package struct StoreCopy: Sendable {
         }
     }
 
-    /// By the clock of the database, which servers use.
-    private static let recently =
-        "CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT) - \(Limits.serverPresenceSeconds * 1000)"
+    /// The clock of the database, which servers use.
+    private static let clock: SQL = "SELECT CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT)"
 
     /// Identifies the master key; nil before the first start of a server.
     private static func mark(_ connection: any SQLConnection) throws -> [UInt8]? {

@@ -33,6 +33,32 @@ struct DamageTests {
         }
     }
 
+    @Test("a message whose planning fails is planned when the fault has passed, and fails after a minute")
+    func planning() async throws {
+        let fixture = try await DeliveryFixture(.sqlite)
+        try await fixture.register(1...10)
+        try await fixture.test.execute(
+            "CREATE TRIGGER damage BEFORE INSERT ON slice BEGIN SELECT RAISE(ABORT, 'not now'); END")
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let start = fixture.now + .seconds(1)
+            let passing = try await fixture.accept(fixture.draft(.all, startAt: start), engine: service)
+            try await fixture.pass(seconds: 30)
+            #expect(try await fixture.state(passing) == .planning)
+            try await fixture.test.execute("DROP TRIGGER damage")
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(passing) == .sent }
+            try await fixture.test.execute(
+                "CREATE TRIGGER damage BEFORE INSERT ON slice BEGIN SELECT RAISE(ABORT, 'never'); END")
+            let other = fixture.now + .seconds(1)
+            let damaged = try await fixture.accept(fixture.draft(.all, startAt: other), engine: service)
+            try await fixture.drive(by: .seconds(1), isWorkUnderWay: true) {
+                try await fixture.state(damaged)?.isFinal ?? false
+            }
+            #expect(try await fixture.state(damaged) == .failed)
+            #expect(fixture.now - other >= .seconds(60))
+        }
+    }
+
     @Test("an outage after an earlier one does not count as damage of a route")
     func outage() async throws {
         let fixture = try await DeliveryFixture(.sqlite)

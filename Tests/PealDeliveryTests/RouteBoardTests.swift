@@ -31,4 +31,20 @@ struct RouteBoardTests {
         #expect(board.breakerCount == 50)
         #expect(board.takeUnsaved().count == 50)
     }
+
+    @Test("begins with the oldest change although changes are adopted that were read before")
+    func reread() {
+        let board = RouteBoard()
+        func adopt(_ change: Int64, after last: Int64) {
+            let gate = RouteGate(Self.route(change), .open, change: change)
+            board.adopt([gate], after: last, now: Timestamp(milliseconds: 0), uptime: .zero)
+        }
+        adopt(7, after: 0)
+        #expect(board.lastChange == 7)
+        board.rereadAll()
+        adopt(8, after: 7)
+        #expect(board.lastChange == 0)
+        adopt(3, after: 0)
+        #expect(board.lastChange == 3)
+    }
 }

@@ -49,6 +49,21 @@ struct RulesTests {
         }
     }
 
+    @Test("a number in the store that stands for another time zone after a failover is read again")
+    func renumbered() async throws {
+        let fixture = try await Self.open(.sqlite, Self.quiet, zones: ["Asia/Tokyo"])
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let first = try await fixture.accept(fixture.draft(.all, lifeSeconds: 86_400), engine: service)
+            try await fixture.drive { fixture.provider.sentCount(first) == 1 }
+            try await fixture.test.execute("UPDATE word SET name = 'Europe/Vienna' WHERE name = 'Asia/Tokyo'")
+            service.rereadAll()
+            let second = try await fixture.accept(fixture.draft(.all, lifeSeconds: 86_400), engine: service)
+            try await fixture.eventually { try await fixture.lastEvent(second, 1)?.hasPrefix("held") ?? false }
+            #expect(fixture.provider.sentCount(second) == 0)
+        }
+    }
+
     @Test("a small message waits too, and a transactional one does not", arguments: StoreUnderTest.allCases)
     func transactional(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(

@@ -2,7 +2,9 @@ import Foundation
 import PealCore
 import Testing
 
+@testable import PealAPI
 @testable import PealDelivery
+@testable import PealReports
 @testable import PealServer
 
 @Suite("Metrics")
@@ -36,6 +38,18 @@ struct MetricsTests {
             })
         #expect(used.count > 10)
         #expect(used.subtracting(Self.names) == [])
+    }
+
+    @Test("of apps are left out while the store, which knows their ids, does not respond")
+    func withoutStore() {
+        var delivery = DeliveryMetrics.Snapshot()
+        delivery.byApp[.init(app: 1, provider: .apns, outcome: .accepted)] = 5
+        delivery.reasons[.init(app: 1, provider: .apns, reason: "BadDeviceToken")] = 5
+        let facts = MetricsFacts(
+            now: Timestamp(milliseconds: 0), delivery: delivery, webhooks: .init(), connections: .init(),
+            failures: .init(), http: .init(), process: .init(), isPaused: false, isStoreWritable: false, store: nil)
+        let page = Metric.page(facts)
+        #expect(page.contains("peal_store_up 0\n") && !page.contains("app=\""))
     }
 
     @Test("are all in docs/operations.md, and no other")

@@ -96,12 +96,13 @@ struct MasterKeyRotationTests {
             _ = try await fixture.store.write(.control) { try $0.recordServer(name, now: now, seenSince: now) }
         }
         try await record("former")
-        #expect(try await rotation.serverCount(seenSince: now) == 1)
+        #expect(try await rotation.serverCount(at: now) == 1)
+        #expect(try await rotation.serverCount(at: now - .seconds(3600)) == 0, "the clock was set back since")
         try await rotation.prepare(next: Self.next)
         try await record("later")
-        #expect(try await rotation.serverCount(seenSince: now) == 1)
+        #expect(try await rotation.serverCount(at: now) == 1)
         try await fixture.store.write(.control) { try $0.removeServer("former") }
-        #expect(try await rotation.serverCount(seenSince: now) == 0)
+        #expect(try await rotation.serverCount(at: now) == 0)
     }
 
     @Test("every table with a sealed column is known")

@@ -51,6 +51,23 @@ struct PostgresEngineTests {
         #expect(added == 10)
     }
 
+    @Test("commits wait for the disk although the database's default is not to", arguments: [true, false])
+    func durability(preparesStatements: Bool) async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        for (value, expected) in [("off", "on"), ("remote_write", "remote_write")] {
+            try PostgresServer.shared().execute(
+                "ALTER DATABASE \(test.databaseName) SET synchronous_commit = \(value)", in: "postgres")
+            let engine = PostgresEngine(PostgresSettings(url: test.url, preparesStatements: preparesStatements))
+            defer { try? engine.close() }
+            for _ in 0..<2 {
+                let used = try await engine.write(.control) { connection in
+                    try connection.value("SELECT current_setting('synchronous_commit')", String.self)
+                }
+                #expect(used == expected)
+            }
+        }
+    }
+
     @Test("a server that hangs does not block callers forever")
     func hangs() async throws {
         let test = try await StoreUnderTest.postgres.open()

@@ -130,6 +130,27 @@ struct PruningTests {
         #expect(try await Self.count("device_topic", app: fixture.app, fixture.test) == 5)
     }
 
+    @Test(
+        "retired devices of routes that only a newer server knows do not stop others",
+        arguments: StoreUnderTest.allCases)
+    func unknownRoute(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...3)
+        let retiredAt = [1: 1000, 2: 2000, 3: 3000] as [Int64: Int64]
+        try await fixture.test.engine.write(.control) { connection in
+            for (key, at) in retiredAt {
+                try connection.execute("UPDATE device SET state = 0, retired_at = \(at) WHERE seq = \(key)")
+            }
+            try connection.execute("UPDATE device SET route = 200 WHERE seq < 3")
+        }
+        fixture.time.advance(by: .seconds(StoreRetention().deviceSeconds + 3600))
+        try await fixture.pruneAll(limit: 2)
+        let left = try await fixture.test.engine.read { connection in
+            try connection.values("SELECT seq FROM device ORDER BY seq", Int64.self)
+        }
+        #expect(left == [1, 2])
+    }
+
     @Test("expired topics are deleted a day later, with their members", arguments: StoreUnderTest.allCases)
     func expiredTopics(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

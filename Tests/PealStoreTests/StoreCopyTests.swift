@@ -79,6 +79,14 @@ struct StoreCopyTests {
         #expect(refusal?.description.hasPrefix("servers use the source") == true)
     }
 
+    @Test("a server that ran before the clock was set back does not use the source")
+    func formerServer() async throws {
+        let source = try await StoreUnderTest.postgres.open()
+        let later = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(3600)
+        try await source.store.write(.control) { _ = try $0.recordServer("peal-1", now: later, seenSince: later) }
+        try await StoreCopy(from: source.engine, to: try StoreUnderTest.sqlite.openEmpty().engine).run { _ in }
+    }
+
     @Test("a store of another master key is not overwritten")
     func otherKey() async throws {
         let source = try await StoreUnderTest.sqlite.open()

@@ -98,12 +98,13 @@ final class RouteBoard: Sendable {
 
     /// Applies gates that were read, in order of their changes. Newer state of this process stays.
     /// - Parameters:
+    ///   - last: `lastChange` when they were read. The next read begins after them unless it has changed since.
     ///   - now: The wall clock.
     ///   - uptime: The same instant on the clock of the breakers.
-    func adopt(_ gates: [RouteGate], now: Timestamp, uptime: Duration) {
+    func adopt(_ gates: [RouteGate], after last: Int64, now: Timestamp, uptime: Duration) {
         state.withLock { state in
+            if state.change == last { state.change = gates.map(\.change).max() ?? last }
             for gate in gates {
-                state.change = max(state.change, gate.change)
                 guard !state.unsaved.contains(gate.route), !state.resets.contains(gate.route) else { continue }
                 var breaker = state.breakers[gate.route] ?? RouteBreaker(hasManyHosts: gate.route.route.hasManyHosts)
                 breaker.adopt(.init(gate, now: now, uptime: uptime))

@@ -204,7 +204,7 @@ struct RouteKeeper: Sendable {
             while true {
                 let last = context.routes.lastChange
                 let gates = try await context.store.read { try $0.gates(changedAfter: last, limit: Self.gatesPerRead) }
-                context.routes.adopt(gates, now: context.time.now, uptime: context.time.uptime)
+                context.routes.adopt(gates, after: last, now: context.time.now, uptime: context.time.uptime)
                 if gates.count < Self.gatesPerRead { return }
             }
         } catch {

@@ -36,6 +36,8 @@ final class AppGate: PageGate {
         return rules
     }
 
+    func forget() { state.withLock { ($0.rules, $0.clocks) = ([:], [:]) } }
+
     func needs(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateNeeds {
         guard !slice.isMoment else { return GateNeeds() }
         let quiet = try await quietHours(for: job) != nil

@@ -13,6 +13,9 @@ protocol PageGate: Sendable {
     func rule(
         on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp
     ) async throws -> [PageRuling]
+
+    /// Drops what was read from the store: after a failover, a number there may stand for something else.
+    func forget()
 }
 
 /// What a gate needs in order to rule on the devices of a message.
@@ -33,6 +36,7 @@ struct GateRates: Sendable, Hashable {
 
 extension PageGate {
     func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates { GateRates() }
+    func forget() {}
 }
 
 /// What was decided about one device of a page without asking the provider.

@@ -1,5 +1,6 @@
 internal import Logging
 internal import PealCore
+internal import Synchronization
 
 /// Starts what is due: plans messages whose start time has come, sends moments that no device claimed, and makes
 /// waiting slices ready. It sleeps until the next instant that the store names, or until a signal announces new work.
@@ -13,6 +14,13 @@ struct Scheduler: Sendable {
 
     let context: DeliveryContext
     let pollInterval: Duration
+    private let failures = PlanFailures()
+
+    init(context: DeliveryContext, pollInterval: Duration) {
+        self.context = context
+        self.pollInterval = pollInterval
+    }
+
     private var damaged: DamagedWork {
         DamagedWork(store: context.store, lane: .control, time: context.time, logger: context.logger)
     }
@@ -55,7 +63,7 @@ struct Scheduler: Sendable {
             let now = context.time.now
             let resets = context.routes.takeResets()
             do {
-                let (messages, freed, isMore) = try await context.store.write(.control) { writer in
+                let (found, freed, isMore) = try await context.store.write(.control) { writer in
                     for route in resets { try writer.openGate(route) }
                     let ended = try writer.endExpiredMessages(now: now, limit: Self.expiriesPerRound)
                     let fired = try writer.fireDueMoments(now: now, limit: Self.momentsPerRound, quiet: .system)
@@ -68,6 +76,7 @@ struct Scheduler: Sendable {
                             || released >= Self.slicesPerRound
                     )
                 }
+                let messages = failures.without(waiting: found, now: context.time.uptime)
                 await plan(messages)
                 if !messages.isEmpty || freed > 0 { context.ready.set() }
                 if messages.count < Self.messagesPerRound, !isMore { return }
@@ -101,7 +110,8 @@ struct Scheduler: Sendable {
             },
             await attempt("retries") { try $0.releaseDueSlices(now: now, limit: Self.slicesPerRound) },
         ]
-        let messages = await attempt("schedules") { try $0.dueMessages(now: now, limit: Self.messagesPerRound) } ?? []
+        let found = await attempt("schedules") { try $0.dueMessages(now: now, limit: Self.messagesPerRound) } ?? []
+        let messages = failures.without(waiting: found, now: context.time.uptime)
         await plan(messages)
         if !resets.isEmpty || !messages.isEmpty || freed.contains(where: { ($0 ?? 0) > 0 }) { context.ready.set() }
     }
@@ -134,8 +144,9 @@ struct Scheduler: Sendable {
             let plan = try await context.store.write(.control) {
                 try $0.plan(app: app, id: id, owner: owner, now: now)
             }
+            failures.forget(id)
             context.takeDirect(plan.leasedSlices, askedAt: askedAt)
-        } catch let error as PealError where [.unavailable, .rateLimited].contains(error.code) {
+        } catch where failures.mayPass(error, id, now: askedAt) {
             context.logger.warning(
                 "a message will be planned later", metadata: ["message": "\(id)", "error": "\(error)"])
         } catch {
@@ -146,6 +157,45 @@ struct Scheduler: Sendable {
                 try $0.moveMessage(
                     app: app, id: id, from: [.planning], to: .failed, failure: failure ?? "internal error", now: now)
             }
+        }
+    }
+}
+
+/// Messages whose planning failed. A fault of the store may pass, for example while a newer server migrates the
+/// database, so they are tried again for a while.
+final class PlanFailures: Sendable {
+    private static let pause: Duration = .seconds(5)
+    /// A message fails when its planning has failed for this long.
+    private static let patience: Duration = .seconds(60)
+    /// Messages that were cancelled meanwhile, or planned by another process, are forgotten.
+    private static let memory: Duration = .seconds(3600)
+
+    private let state = Mutex<[MessageID: (firstAt: Duration, lastAt: Duration)]>([:])
+
+    /// Whether the same message may be planned later.
+    func mayPass(_ error: any Error, _ id: MessageID, now: Duration) -> Bool {
+        guard !PealError.isOutage(error) else { return true }
+        return state.withLock { state in
+            let firstAt = state[id]?.firstAt ?? now
+            let isDamage = (error as? PealError).map { $0.code == .internal } ?? true
+            guard isDamage, now - firstAt < Self.patience else {
+                state[id] = nil
+                return false
+            }
+            state[id] = (firstAt, now)
+            state = state.filter { now - $0.value.lastAt < Self.memory }
+            return true
+        }
+    }
+
+    func forget(_ id: MessageID) { state.withLock { $0[id] = nil } }
+
+    /// `messages` without those whose next attempt is not due yet.
+    func without(
+        waiting messages: [(app: AppKey, id: MessageID)], now: Duration
+    ) -> [(app: AppKey, id: MessageID)] {
+        state.withLock { state in
+            messages.filter { message in state[message.id].map { now - $0.lastAt >= Self.pause } ?? true }
         }
     }
 }

@@ -15,24 +15,28 @@ extension Metric {
         },
         Metric("peal_app_notifications_total", .counter, "Finished notifications, by app, provider and outcome.") {
             facts in
-            facts.delivery.byApp.map { series, count in
-                Sample(
-                    count,
-                    [
-                        "app": facts.label(series.app), "provider": series.provider.label,
-                        "outcome": series.outcome.name,
-                    ])
-            }.sorted()
+            facts.store.map { store in
+                facts.delivery.byApp.map { series, count in
+                    Sample(
+                        count,
+                        [
+                            "app": store.label(series.app), "provider": series.provider.label,
+                            "outcome": series.outcome.name,
+                        ])
+                }.sorted()
+            }
         },
         Metric(
             "peal_notification_reasons_total", .counter,
             "Finished notifications with a reason, by app, provider and the reason's code."
         ) { facts in
-            facts.delivery.reasons.map { series, count in
-                Sample(
-                    count,
-                    ["app": facts.label(series.app), "provider": series.provider.label, "reason": series.reason])
-            }.sorted()
+            facts.store.map { store in
+                facts.delivery.reasons.map { series, count in
+                    Sample(
+                        count,
+                        ["app": store.label(series.app), "provider": series.provider.label, "reason": series.reason])
+                }.sorted()
+            }
         },
         Metric(
             "peal_provider_answer_seconds", .histogram,
@@ -208,10 +212,8 @@ extension Metric {
     ]
 }
 
-extension MetricsFacts {
-    fileprivate func label(_ app: AppKey) -> String {
-        store?.apps[app].map { "\($0)" } ?? "other"
-    }
+extension StoreFacts {
+    fileprivate func label(_ app: AppKey) -> String { apps[app].map { "\($0)" } ?? "other" }
 }
 
 extension ProviderName? {

@@ -23,6 +23,12 @@ enum ServerTable {
         """
     }
 
+    /// Servers that run at `now`, for commands that must not run beside them. Rows from before the clock was set back
+    /// are of servers that have ended.
+    static func running(_ now: Timestamp) -> SQL {
+        "seen_at BETWEEN \(now - .seconds(Limits.serverPresenceSeconds)) AND \(AheadOfTime.horizon(now))"
+    }
+
     /// A token that is further ahead was issued before the clock was set back. Push networks refuse it.
     static let tokenAheadSeconds: Int64 = 60
 
