@@ -151,6 +151,46 @@ struct RulesTests {
         }
     }
 
+    @Test(
+        "a device that moved west waits for its new clock, and one that moved east only for its turn",
+        arguments: StoreUnderTest.allCases)
+    func movedZones(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(engine, .init(), zones: Array(repeating: "Europe/Vienna", count: 3))
+        // 18:00 on the 21st: 17:00 UTC in Vienna, 23:00 in New York, 9:00 in Tokyo.
+        let reading = fixture.now + .seconds(18 * 3600)
+        var options = MessageOptions()
+        options.recipientsTime = reading
+        let service = fixture.service()
+        let start = fixture.now
+        try await fixture.running(service) {
+            let draft = fixture.draft(
+                .all, options: options, startAt: MessageLife.firstStart(of: reading), lifeSeconds: 86_400 * 3)
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.drive(by: .seconds(120)) {
+                try await fixture.lastEvent(id, 1) == "held RecipientTimeZone, until 2026-11-21T17:00:00Z"
+            }
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
+                for (number, zone) in [(1, "America/New_York"), (2, "Asia/Tokyo")] {
+                    let registration = DeviceRegistration(
+                        id: DeliveryFixture.deviceID(number),
+                        address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(number)),
+                        topics: ["news"], timeZone: zone)
+                    _ = try session.register(registration, app: app, now: now)
+                }
+            }
+            try await fixture.drive(by: .seconds(120)) { fixture.provider.sentCount(id) == 2 }
+            #expect(Set(fixture.provider.sent(id).keys) == [2, 3])
+            #expect(fixture.now - start >= .seconds(17 * 3600) && fixture.now - start < .seconds(18 * 3600))
+            try await fixture.eventually {
+                try await fixture.lastEvent(id, 1) == "held RecipientTimeZone, until 2026-11-21T23:00:00Z"
+            }
+            try await fixture.drive(by: .seconds(120)) { try await fixture.state(id) == .sent }
+            #expect(fixture.now - start >= .seconds(23 * 3600) && fixture.now - start < .seconds(24 * 3600))
+            #expect(fixture.provider.repeatCount(id) == 0)
+            #expect(try await fixture.counts(id).accepted == 3)
+        }
+    }
+
     @Test("a range is sorted once into few lists, and a restart loses no device", arguments: StoreUnderTest.allCases)
     func restart(_ engine: StoreUnderTest) async throws {
         let names: [String?] = ["Asia/Tokyo", "Europe/Vienna", "UTC", "America/New_York"]
