@@ -80,8 +80,10 @@ repeat() {
 clients() {
     [ -x .venv/bin/python ] || python3 -m venv .venv || return
     .venv/bin/python -m pip install --quiet --requirement Tests/Clients/requirements.txt || return
-    # Three processes, each with whole files: many tests wait, and their servers have ports of their own.
-    .venv/bin/python -m pytest -rfE --numprocesses "${PYTEST_PROCESSES:-3}" --dist loadfile Tests/Clients
+    # Three processes, each with whole files: many tests wait, and their servers have ports of their own. conftest.py
+    # has the order of the files.
+    .venv/bin/python -m pytest -rfE --numprocesses "${PYTEST_PROCESSES:-3}" --dist loadfile --no-loadscope-reorder \
+        Tests/Clients
 }
 
 # The SDK's web files, in Chromium.

@@ -58,7 +58,6 @@ package struct APIServices: Sendable {
     package var firstAdmin: FirstAdmin { verbs.firstAdmin }
     package var hosts: HostRules { verbs.hosts }
     package var addressRules: AddressRules { hosts.addresses }
-    package var webhookRules: WebhookRules { hosts.webhooks }
 
     /// An app's credentials without their secrets.
     func credentialRecords(_ app: App) async throws -> [CredentialRecord] {

@@ -44,10 +44,8 @@ struct ClientOptions: ParsableArguments {
     @Flag(help: "Show the request instead of sending it; a message is validated.")
     var dryRun = false
 
-    /// The options of the command that the arguments name.
-    /// - Returns: nil for a command that uses no server, and for invalid arguments.
-    static func used(by arguments: [String]) -> ClientOptions? {
-        guard let command = try? PealCommand.parseAsRoot(arguments) else { return nil }
+    /// The options of a command that was parsed; nil for one that uses no server.
+    static func used(by command: any ParsableCommand) -> ClientOptions? {
         let groups = Mirror(reflecting: command).children.map { $0.value }
         guard let options = groups.compactMap({ ($0 as? OptionGroup<ClientOptions>)?.wrappedValue }).first else {
             return nil

@@ -10,17 +10,19 @@ package enum PealProgram {
     /// - Returns: 0 success, 1 refused or failed, 2 invalid usage, 3 server unreachable.
     package static func run(_ arguments: [String], in surroundings: Surroundings = .process) async -> Int32 {
         var surroundings = surroundings
+        let parsed: Result<any ParsableCommand, any Error>
         do throws(CommandFailure) {
             try CommandSuggestions.check(arguments)
-            surroundings.environment = try Profiles.environment(
-                for: ClientOptions.used(by: arguments), in: surroundings)
+            parsed = Result { try PealCommand.parseAsRoot(arguments) }
+            let options = (try? parsed.get()).flatMap(ClientOptions.used)
+            surroundings.environment = try Profiles.environment(for: options, in: surroundings)
         } catch {
             surroundings.warn(error.description)
             return error.exitCode
         }
         return await Surroundings.$current.withValue(surroundings) {
             do {
-                var command = try PealCommand.parseAsRoot(arguments)
+                var command = try parsed.get()
                 if var asynchronous = command as? any AsyncParsableCommand {
                     try await asynchronous.run()
                 } else {

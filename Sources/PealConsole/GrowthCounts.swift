@@ -22,12 +22,6 @@ final class GrowthCounts: Sendable {
 
     /// Counting fewer subscribers takes a page less than 10 ms.
     static let directMax = 20_000
-    /// A count is renewed after this many times the time it took, but not before `ageMin`.
-    private static let ageFactor = 100
-    private static let ageMin = Duration.seconds(10)
-    /// Older counts are not shown.
-    private static let ageMax = Duration.seconds(600)
-    private static let keptMax = 256
 
     private struct Name: Hashable {
         let app: AppKey
@@ -35,14 +29,8 @@ final class GrowthCounts: Sendable {
         let days: Int
     }
 
-    private struct Kept {
-        let count: Count?
-        let madeAt: Duration
-        let cost: Duration
-    }
-
     private struct State {
-        var kept: [Name: Kept] = [:]
+        var kept = SlowResults<Name, Count?>(ageFactor: 100, countMax: 256)
         /// The estimate of each topic that is being counted.
         var running: [Name: Int] = [:]
     }
@@ -62,12 +50,9 @@ final class GrowthCounts: Sendable {
     /// - Parameter days: how many days the growth covers.
     func growth(app: AppKey, topic: String, days: Int) async throws -> Answer {
         let name = Name(app: app, topic: ExactText(topic), days: days)
-        let (kept, counting) = state.withLock { ($0.kept[name], $0.running[name]) }
-        let age = kept.map { time.uptime - $0.madeAt }
-        let shown = kept.flatMap { kept in age.flatMap { $0 < Self.ageMax ? kept : nil } }
-        if let shown, let age, counting != nil || age < max(shown.cost * Self.ageFactor, Self.ageMin) {
-            return Self.answer(shown.count)
-        }
+        let uptime = time.uptime
+        let (recent, counting) = state.withLock { ($0.kept.recent(name, at: uptime), $0.running[name]) }
+        if let recent, recent.isFresh || counting != nil { return Self.answer(recent.value) }
         // A running count keeps the store's reader for large reads busy, so nothing else is read.
         if let counting { return .counting(about: counting) }
         let now = time.now
@@ -78,7 +63,7 @@ final class GrowthCounts: Sendable {
         }
         guard about >= directMax else { return Self.answer(try await count(name)) }
         startCounting(name, about: about)
-        return shown.map { Self.answer($0.count) } ?? .counting(about: about)
+        return recent.map { Self.answer($0.value) } ?? .counting(about: about)
     }
 
     private static func answer(_ count: Count?) -> Answer { count.map(Answer.counted) ?? .unknown }
@@ -89,21 +74,16 @@ final class GrowthCounts: Sendable {
         Task {
             let begun = time.uptime
             do {
-                finishCounting(name, try await count(name), cost: time.uptime - begun)
+                let count = try await count(name)
+                let end = time.uptime
+                state.withLock { state in
+                    state.running[name] = nil
+                    state.kept.keep(count, for: name, from: begun, to: end)
+                }
             } catch {
                 // The next view counts again.
                 state.withLock { $0.running[name] = nil }
             }
-        }
-    }
-
-    private func finishCounting(_ name: Name, _ count: Count?, cost: Duration) {
-        let end = time.uptime
-        state.withLock { state in
-            state.running[name] = nil
-            state.kept[name] = Kept(count: count, madeAt: end, cost: cost)
-            guard state.kept.count > Self.keptMax else { return }
-            if let oldest = state.kept.min(by: { $0.value.madeAt < $1.value.madeAt }) { state.kept[oldest.key] = nil }
         }
     }
 

@@ -2,21 +2,17 @@ internal import Dispatch
 package import PealCore
 internal import Synchronization
 
-/// Evaluates experiments and caches slow reports: a report is reused until its age is `ageFactor` times the time that
-/// it took, at most `ageMax`. Concurrent requests for a report share one evaluation. Pages do not wait for a slow one:
-/// see `soon`.
+/// Evaluates experiments and caches slow reports. Concurrent requests for a report share one evaluation. Pages do not
+/// wait for a slow one: see `soon`.
 package final class ExperimentReports: Sendable {
-    private static let ageFactor = 20
-    private static let ageMax = Duration.seconds(600)
     /// How long a page waits for a report.
     private static let patience = Duration.milliseconds(30)
-    /// A page that is loaded again after a second must find the report.
-    private static let ageMin = Duration.seconds(10)
+    /// A page that reloads itself shows a failure, and the next load tries again.
+    private static let failureAgeMax = Duration.seconds(10)
     /// Reports that took less are not kept.
     private static let shortTime = Duration.milliseconds(20)
     /// Reports that took less are reused by pages only.
     private static let reusedTime = Duration.milliseconds(500)
-    private static let keptMax = 64
     /// This many displays of an app describe when its users open messages.
     private static let contextsMax = 20_000
     /// A large experiment takes seconds, and requests need the threads of Swift's pool, of which there are only as many
@@ -35,20 +31,14 @@ package final class ExperimentReports: Sendable {
         let campaign: String
     }
 
-    private struct Kept {
-        let report: ExperimentReport?
-        let madeAt: Duration
-        let cost: Duration
-    }
-
     private struct Failure {
         let error: any Error
         let at: Duration
     }
 
     private struct State {
-        var kept: [Name: Kept] = [:]
-        /// Evaluations that failed recently, so that a page that reloads itself shows the failure.
+        var kept = SlowResults<Name, ExperimentReport?>(ageFactor: 20, countMax: 64)
+        /// Evaluations that failed recently.
         var failures: [Name: Failure] = [:]
         var running: [Name: Task<ExperimentReport?, any Error>] = [:]
     }
@@ -65,7 +55,7 @@ package final class ExperimentReports: Sendable {
     /// The report of a campaign's experiment; nil if it has none.
     package func report(_ campaign: String, of app: App) async throws -> ExperimentReport? {
         let name = Name(app: app.key, campaign: campaign)
-        if let kept = kept(name), kept.cost >= Self.reusedTime, isFresh(kept) { return kept.report }
+        if let recent = recent(name), recent.isFresh, recent.cost >= Self.reusedTime { return recent.value }
         return try await evaluation(name).value
     }
 
@@ -73,15 +63,15 @@ package final class ExperimentReports: Sendable {
     /// fresh is made again in the background.
     package func soon(_ campaign: String, of app: App) async throws -> Soon {
         let name = Name(app: app.key, campaign: campaign)
-        let known = kept(name)
-        if let known, isFresh(known) { return .made(known.report) }
+        let recent = recent(name)
+        if let recent, recent.isFresh { return .made(recent.value) }
         if let failure = state.withLock({ $0.failures.removeValue(forKey: name) }),
-            time.uptime - failure.at < Self.ageMin
+            time.uptime - failure.at < Self.failureAgeMax
         {
             throw failure.error
         }
         let task = evaluation(name)
-        if let known, time.uptime - known.madeAt < Self.ageMax { return .made(known.report) }
+        if let recent { return .made(recent.value) }
         return try await withThrowingTaskGroup { group in
             let (results, arrival) = AsyncThrowingStream.makeStream(of: Soon.self)
             // Unstructured: whoever waits for a task waits to its end, and the page does not.
@@ -107,9 +97,7 @@ package final class ExperimentReports: Sendable {
     package func isMaking(_ campaign: String, of app: App) -> Bool {
         let name = Name(app: app.key, campaign: campaign)
         let now = time.uptime
-        return state.withLock { state in
-            state.running[name] != nil && state.kept[name].map { now - $0.madeAt >= Self.ageMax } ?? true
-        }
+        return state.withLock { $0.running[name] != nil && $0.kept.recent(name, at: now) == nil }
     }
 
     /// Ends the current run of an experiment with its current result, and begins one with another share.
@@ -124,21 +112,20 @@ package final class ExperimentReports: Sendable {
         return try await changeShare(report, of: campaign, in: app, to: share, call, reply: reply)
     }
 
-    /// Other servers may show the former report for up to `ageMax`.
+    /// Other servers may show the former report for up to ten minutes.
     func changeShare(
         _ report: ExperimentReport, of campaign: String, in app: App, to share: Double, _ call: VerbCall,
         reply: @escaping @Sendable (ShareChange) throws -> Reply
     ) async throws -> Reply {
         let made = try await ExperimentVerbs(store: store).changeShare(
             of: campaign, to: share, after: report.facts.run, report.result, app: app.key, call, reply: reply)
-        state.withLock { $0.kept[Name(app: app.key, campaign: campaign)] = nil }
+        state.withLock { $0.kept.remove(Name(app: app.key, campaign: campaign)) }
         return made
     }
 
-    private func kept(_ name: Name) -> Kept? { state.withLock { $0.kept[name] } }
-
-    private func isFresh(_ kept: Kept) -> Bool {
-        time.uptime - kept.madeAt < max(Self.ageMin, min(kept.cost * Self.ageFactor, Self.ageMax))
+    private func recent(_ name: Name) -> SlowResults<Name, ExperimentReport?>.Recent? {
+        let now = time.uptime
+        return state.withLock { $0.kept.recent(name, at: now) }
     }
 
     /// The evaluation that runs, or a new one.
@@ -162,7 +149,7 @@ package final class ExperimentReports: Sendable {
     private func note(_ error: any Error, _ name: Name) {
         let now = time.uptime
         state.withLock { state in
-            state.failures = state.failures.filter { now - $0.value.at < Self.ageMin }
+            state.failures = state.failures.filter { now - $0.value.at < Self.failureAgeMax }
             state.failures[name] = Failure(error: error, at: now)
         }
     }
@@ -187,7 +174,13 @@ package final class ExperimentReports: Sendable {
             }
         }
         let end = time.uptime
-        keep(Kept(report: report, madeAt: end, cost: end - begun), name)
+        state.withLock { state in
+            if end - begun < Self.shortTime {
+                state.kept.remove(name)
+            } else {
+                state.kept.keep(report, for: name, from: begun, to: end)
+            }
+        }
         return report
     }
 
@@ -213,13 +206,5 @@ package final class ExperimentReports: Sendable {
         try await store.newest(Self.contextsMax) {
             try $0.labels(app: name.app, after: $1, limit: Limits.labelsPerRead, now: now)
         }.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) }
-    }
-
-    private func keep(_ made: Kept, _ name: Name) {
-        state.withLock { state in
-            state.kept[name] = made.cost < Self.shortTime ? nil : made
-            guard state.kept.count > Self.keptMax else { return }
-            if let oldest = state.kept.min(by: { $0.value.madeAt < $1.value.madeAt }) { state.kept[oldest.key] = nil }
-        }
     }
 }

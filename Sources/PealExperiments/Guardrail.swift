@@ -1,4 +1,4 @@
-package import PealCore
+internal import PealCore
 
 /// Something bad that happens to people of both arms, and whether good moments make it more frequent.
 package struct Guardrail: Sendable, Hashable {
@@ -61,8 +61,6 @@ package struct Guardrail: Sendable, Hashable {
         }
         self.init(measure, contextAware: count(.contextAware), traditional: count(.traditional))
     }
-
-    package func count(_ arm: Arm) -> Count { arm == .contextAware ? contextAware : traditional }
 
     /// Whether it is more frequent with good moments than chance explains.
     package var isWorse: Bool {

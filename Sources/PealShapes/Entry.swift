@@ -112,15 +112,6 @@ package struct Entry<Root: Sendable>: Sendable {
         isKept = true
     }
 
-    /// A known but unsupported member, which the schema leaves out.
-    package init(unsupported name: String) {
-        names = [name]
-        describe = { _ in [] }
-        read = { given, reading, _ throws(PealError) in
-            if given.has(name) { throw .unsupported(reading.path(name)) }
-        }
-    }
-
     /// A member that only a rule reads, and that the schema leaves out.
     package init(known name: String) {
         names = [name]
@@ -163,21 +154,6 @@ package struct Entry<Root: Sendable>: Sendable {
             }
         }
         read = { given, reading, root throws(PealError) in try entry.read(given, &reading, &root[keyPath: path]) }
-    }
-
-    /// An object that is merged over the stored one, even in a request that is not a change: absent members keep their
-    /// values, and null keeps the whole object.
-    package init<Part>(
-        part name: String, _ part: ObjectShape<Part>, _ path: any WritableKeyPath<Root, Part> & Sendable
-    ) {
-        names = [name]
-        describe = { describing in [.optional(name, describing.optional(part.schema(describing)))] }
-        read = { given, reading, root throws(PealError) in
-            guard let (name, json) = given.find([name], isVerbatim: true) else { return }
-            reading.enter(name)
-            try part.apply(json, to: &root[keyPath: path], &reading)
-            reading.leave()
-        }
     }
 
     private static func properties(_ aliases: [String], like name: String, _ schema: Schema) -> [Property] {

@@ -12,8 +12,8 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     private let positions: [ExactText: [Int]]
     /// For each entry whether it is read even if it has no member.
     private let isRequired: [Bool]
-    /// The members in `names` that `extra` does not receive.
-    private let taken: [String]
+    /// The names of members that `extra` does not receive.
+    private let taken: Set<ExactText>
     private let extra: (@Sendable (inout Root, JSON.Members) -> Void)?
     private let others: (names: Schema, values: Schema)?
 
@@ -38,7 +38,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
             entries.enumerated().flatMap { position, entry in entry.names.map { (ExactText($0), [position]) } },
             uniquingKeysWith: +)
         isRequired = entries.map(\.isRequired)
-        taken = entries.filter { !$0.isKept }.flatMap(\.names)
+        taken = Set(entries.filter { !$0.isKept }.flatMap(\.names).map { ExactText($0) })
     }
 
     package var shape: Shape<Root> {
@@ -80,7 +80,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
         try store(given, &reading, &root)
         if let extra {
             var rest = members
-            for name in taken { rest[name] = nil }
+            _ = rest.removeAll { taken.contains(ExactText($0)) }
             extra(&root, rest)
         }
         for rule in rules where !isChange || rule.isForChanges { try rule.check(root, given, reading) }

@@ -104,11 +104,6 @@ package struct Schema: Sendable, Hashable {
     package static func one(of schemas: [Schema]) -> Schema {
         Schema([("oneOf", .array(schemas.map(\.json)))]).carrying(schemas)
     }
-
-    /// Values that are valid under all of `schemas`.
-    package static func all(of schemas: [Schema]) -> Schema {
-        Schema([("allOf", .array(schemas.map(\.json)))]).carrying(schemas)
-    }
 }
 
 extension Schema {
@@ -151,9 +146,6 @@ extension Schema {
         }
         return time.described("In the future.").with("pattern", .string("^(\(later.joined(separator: "|")))"))
     }
-
-    /// An absolute URI (RFC 3986).
-    package static let uri = Schema([("type", "string"), ("format", "uri")])
 
     /// An https URL with a host, without blanks and control characters.
     package static let secureLink = text(

@@ -92,12 +92,6 @@ package struct Shape<Value: Sendable>: Sendable {
                 return schema.with("pattern", .string("^(?:\(pattern.dropFirst().dropLast()))?$"))
             })
     }
-
-    /// Gives the schema a name in the document. Every member of a union needs a name, which client generators use for
-    /// the type.
-    package func named(_ name: String) -> Shape {
-        Shape(read: read) { .component(name, describe($0)) }
-    }
 }
 
 /// How a dialect treats values that differ from the documented form.
@@ -185,9 +179,6 @@ package struct Reading: ~Copyable {
 
     /// `invalid_field` for the current value. The message is its path and `text`.
     package func refusal(_ text: String) -> PealError { .invalid(path, "\(path) \(text)") }
-
-    /// Adds the current path to an error of the core, whose field is relative, such as `address.keys`.
-    package func prefixed(_ error: PealError) -> PealError { steps.isEmpty ? error : error.under(written) }
 
     /// The members of an object. Tolerant readers take an empty list for an empty object: PHP writes both as `[]`.
     package func members(of json: JSON) throws(PealError) -> JSON.Members {

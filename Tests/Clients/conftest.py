@@ -1,5 +1,6 @@
 """Starts `peal-sim` and `peal` for client libraries and programs of other authors."""
 
+import collections
 import json
 import os
 import pathlib
@@ -15,6 +16,21 @@ from waiting import wait_until
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
 START_SECONDS_MAX = 30
+# Files whose tests take longest, most of them by waiting. They start first, so that no process ends alone with one.
+LONG_FILES = [
+    "test_trouble", "test_torture", "test_attack", "test_alerts", "test_guides", "test_life", "test_contextpush",
+]  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Long files first, then those with the most tests. xdist hands files out in this order."""
+    counts = collections.Counter(item.path for item in items)
+
+    def rank(item):
+        name = item.path.stem
+        return (LONG_FILES.index(name) if name in LONG_FILES else len(LONG_FILES), -counts[item.path], name)
+
+    items.sort(key=rank)
 
 
 class Simulator:
@@ -45,7 +61,7 @@ class Simulator:
         data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.description["control_url"] + path, data, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:
+            with urllib.request.urlopen(request, timeout=30) as response:
                 return response.status, json.load(response)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
@@ -60,7 +76,7 @@ class Simulator:
         """Stops the program. Returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=40)
 
 
 @pytest.fixture

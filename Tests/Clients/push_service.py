@@ -164,7 +164,7 @@ class MockPost:
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self.context)
         )
-        with opener.open(request, timeout=10) as answer:
+        with opener.open(request, timeout=30) as answer:
             return json.load(answer)
 
     @property
@@ -180,7 +180,7 @@ class MockPost:
     def stop(self):
         self.process.terminate()
         try:
-            self.process.wait(timeout=15)
+            self.process.wait(timeout=40)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(timeout=15)
+            self.process.wait(timeout=40)

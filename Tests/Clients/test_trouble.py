@@ -127,7 +127,7 @@ def test_a_locked_store_repeats_nothing_and_readiness_says_so(simulate, serve):
     register(peal, app, 20_000)
     lock = sqlite3.connect(peal.directory / "peal.db", isolation_level=None, timeout=10)
     message = peal.send(app)
-    wait_until(lambda: received(simulator) >= 1000, 10, lambda: "nothing was sent", pause=0.001)
+    wait_until(lambda: received(simulator) >= 1000, 60, lambda: "nothing was sent", pause=0.001)
     lock.execute("BEGIN IMMEDIATE")
     wait_until(lambda: not is_ready(peal), 15, lambda: "still ready")
     # The pages on the wire are answered.
@@ -149,7 +149,7 @@ def test_a_process_that_is_stopped_for_40_seconds_repeats_nothing(simulate, serv
     ids = register(peal, app, 20_000)
     message = peal.send(app)
     small = [peal.send(app, audience={"devices": ids[:40]}) for _ in range(5)]
-    wait_until(lambda: received(simulator) >= 2000, 10, lambda: "nothing was sent", pause=0.001)
+    wait_until(lambda: received(simulator) >= 2000, 60, lambda: "nothing was sent", pause=0.001)
     peal.process.send_signal(signal.SIGSTOP)
     # Longer than a lease and a request may last.
     time.sleep(40)
@@ -238,7 +238,7 @@ def test_a_full_disk_repeats_nothing_and_recovers_by_itself(simulate, small_disk
         peal.apns(app, known_key(simulator), BUNDLE)
         register(peal, app, 20_000)
         message = peal.send(app)
-        wait_until(lambda: received(simulator) >= 1000, 10, lambda: "nothing was sent", pause=0.001)
+        wait_until(lambda: received(simulator) >= 1000, 60, lambda: "nothing was sent", pause=0.001)
         fill(small_disk, 45)
         assert peal.wait(app, message, seconds=60)["counts"]["accepted"] == 20_000
         wait_until(lambda: is_ready(peal), 20, lambda: "not ready again")

@@ -1,5 +1,6 @@
 @testable import PealAPI
 import PealCore
+import PealShapes
 import Testing
 
 @Suite("App settings") struct AppSettingsTests {
@@ -28,32 +29,19 @@ import Testing
             ("device", "verify_user_id", "false"),
         ])
     func change(group: String, name: String, value: String) throws {
-        var settings = AppSettings()
-        try settings.apply(
-            try JSONParser.parse("{\"\(group)\":{\"\(name)\":\(value),\"unknown\":1},\"unknown\":{}}"),
-            declared: Dialects.settings)
-        var expected = AppSettings().completed(Dialects.settings).json
-        expected = expected.merging(try JSONParser.parse("{\"\(group)\":{\"\(name)\":\(value)}}"))
-        #expect(settings.json == expected)
-        #expect(settings != AppSettings())
-        var again = AppSettings()
-        try again.apply(settings.json, declared: Dialects.settings)
-        #expect(again == settings)
+        let given = "{\"\(group)\":{\"\(name)\":\(value)}}"
+        let settings = try Self.applied(given)
+        let standard = AppSettings().completed(Dialects.settings)
+        #expect(settings.json == standard.json.merging(try JSONParser.parse(given)))
+        #expect(settings != standard)
+        #expect(try Self.applied(settings.json.text) == settings)
     }
 
-    @Test("return to their defaults when they are set to null")
-    func nulls() throws {
-        var settings = AppSettings()
-        let nulls = #"{"pivotal":null,"richie":{"lenient_json":null},"contextpush":{"share":null},"quiet_hours":null}"#
-        try settings.apply(try JSONParser.parse(nulls), declared: Dialects.settings)
-        #expect(settings == AppSettings().completed(Dialects.settings))
-        for null in [#"{"contextpush":{"grace_minutes":null}}"#, #"{"contextpush":null}"#] {
-            try settings.apply(
-                try JSONParser.parse(#"{"contextpush":{"grace_minutes":5}}"#), declared: Dialects.settings)
-            #expect(settings.json["contextpush"]?["grace_minutes"] == 5)
-            try settings.apply(try JSONParser.parse(null), declared: Dialects.settings)
-            #expect(settings == AppSettings().completed(Dialects.settings))
-        }
+    @Test("stay as they are when they are null", arguments: ["null", #"{"grace_minutes":null}"#])
+    func nulls(section: String) throws {
+        let settings = try Self.applied(#"{"contextpush":{"grace_minutes":5}}"#)
+        #expect(settings[.windowGrace].count == 5)
+        #expect(try Self.applied(#"{"contextpush":\#(section)}"#, to: settings) == settings)
     }
 
     @Test(
@@ -61,6 +49,7 @@ import Testing
         arguments: [
             ("5", "settings", PealError.Code.invalidField), (#"{"pivotal":[]}"#, "settings.pivotal", .invalidField),
             (#"{"pivotal":{"send_receipt":"true"}}"#, "settings.pivotal.send_receipt", .invalidField),
+            (#"{"pivotal":{"unknown":1}}"#, "settings.pivotal.unknown", .unknownField),
             (#"{"contextpush":{"share":1.5}}"#, "settings.contextpush.share", .invalidField),
             (#"{"contextpush":{"grace_minutes":-1}}"#, "settings.contextpush.grace_minutes", .invalidField),
             (#"{"contextpush":{"grace_minutes":10081}}"#, "settings.contextpush.grace_minutes", .invalidField),
@@ -69,10 +58,16 @@ import Testing
             (#"{"contextpush":{"share":1e999}}"#, "settings.contextpush.share", .invalidField),
         ])
     func wrong(text: String, field: String, code: PealError.Code) throws {
-        var settings = AppSettings()
-        let error = try #require(throws: PealError.self) {
-            try settings.apply(try JSONParser.parse(text), declared: Dialects.settings)
-        }
+        let error = try #require(throws: PealError.self) { try Self.applied(text) }
         #expect(error.field == field && error.code == code)
+    }
+
+    /// The settings after the native API has changed an app.
+    private static func applied(_ settings: String, to former: AppSettings? = nil) throws -> AppSettings {
+        var app = NativeAppDraft().app
+        if let former { app.settings = former }
+        let body: JSON = ["settings": try JSONParser.parse(settings)]
+        try NativeAppShapes.facts.apply(body, to: &app, .native, now: Timestamp(milliseconds: 0))
+        return app.settings
     }
 }

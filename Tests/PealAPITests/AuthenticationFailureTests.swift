@@ -64,6 +64,19 @@ struct AuthenticationFailureTests {
         #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.99", "x", key: "other")) }
     }
 
+    @Test("locks out a client that has not succeeded for an hour")
+    func success() throws {
+        let clock = ManualTime()
+        let failures = self.failures(clock)
+        let owner = try attempt("192.0.2.1", "right")
+        failures.succeeded(owner)
+        clock.advance(by: .seconds(3599))
+        for number in 0..<6 { try failures.failed(try attempt("192.0.2.1", "guess \(number)")) }
+        #expect(throws: Never.self) { try failures.check(owner) }
+        clock.advance(by: .seconds(1))
+        #expect(throws: PealError.self) { try failures.check(owner) }
+    }
+
     @Test("counts an IPv6 customer as one client, and a mapped IPv4 address as IPv4")
     func networks() throws {
         #expect(try address("2001:db8::1") == address("2001:db8::ffff:1"))

@@ -50,7 +50,6 @@ extension ContextPushTests {
             let named = Self.request([("idempotency_key", "k")])
             _ = try await call(Self.schedule, named)
             let draft = try await Self.draft(fixture)
-            let moments = MomentVerbs(store: fixture.store, engine: fixture.engine)
             let phone = try await fixture.store.read {
                 try $0.device(app: draft.app, id: DeviceID("10000000-0000-4000-8000-000000000001")!)
             }
@@ -83,10 +82,10 @@ extension ContextPushTests {
                 #expect(item["timestamp"] == "2026-11-21T00:00:00.000Z")
             }
             #expect(try await call(Self.cancel, named)["error.state"] == "shown")
-            try await moments.report(
-                DeviceTransition(
-                    app: draft.app, device: owner, bundleID: "com.example.cheese", previous: .unknown,
-                    current: .available, at: fixture.clock.now), id: OutboxEventID(high: 7, low: 7))
+            let worked = DeviceTransition(
+                app: draft.app, device: owner, bundleID: "com.example.cheese", previous: .unknown,
+                current: .available, at: fixture.clock.now)
+            try await fixture.store.write(.control) { try $0.report(worked, id: OutboxEventID(high: 7, low: 7)) }
             let transition = try await Self.items(fixture).first { $0["classification"] != nil }
             #expect(transition?["classification"] == "available")
             #expect(transition?["previous_classification"] == "unknown")

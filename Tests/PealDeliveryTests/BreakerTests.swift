@@ -177,7 +177,7 @@ struct BreakerTests {
         var breaker = RouteBreaker(hasManyHosts: true)
         #expect(breaker.trips(on: mixed, now: .zero) == false)
         #expect(breaker.trips(on: dead, now: .zero) == true)
-        breaker.reset()
+        breaker = RouteBreaker(hasManyHosts: true)
         let one = Tally(answers: 1, deferred: 1, deferredByProvider: 1)
         _ = breaker.judge(Tally(answers: 50, accepted: 50), of: nil, isProbe: false, now: .zero)
         for _ in 0..<40 { #expect(breaker.trips(on: one, now: .zero) == false) }

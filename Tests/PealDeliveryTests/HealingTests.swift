@@ -52,7 +52,7 @@ struct HealingTests {
             let trail = try await fixture.trail(id, 1)
             #expect(trail.map(\.reason) == ["EnvironmentHealed"])
             try await fixture.store.chainAudit()
-            let rows = try await AuditVerbs(store: fixture.store).rows(AuditFilter(), before: nil, limit: 10)
+            let rows = try await AuditVerbs(store: fixture.store).rows(AuditFilter(), before: nil, limit: 10).items
             let row = try #require(rows.first { $0.entry.action == "device.environment" })
             #expect(row.entry.object.hasSuffix("production to sandbox"))
             #expect(row.entry.app != nil)

@@ -137,6 +137,8 @@ struct LeaseBoardTests {
         #expect(end { board.renew(earlier, askedAt: .seconds(10)) } == life)
         #expect(end { board.renew(lease, askedAt: .seconds(10)) } == .seconds(10) + life)
         #expect(end { board.renew(lease, askedAt: .seconds(5)) } == .seconds(10) + life)
+        #expect(end { board.add(lease, askedAt: .seconds(5)) } == .seconds(10) + life)
+        #expect(board.stale(since: .seconds(9)).isEmpty && board.stale(since: .seconds(10)) == [lease])
         #expect(end { board.remove(earlier) } != nil)
         #expect(end { board.remove(lease) } == nil)
     }

@@ -16,7 +16,7 @@ struct IsolationTests {
     @Test("slows no other provider")
     func silence() async throws {
         let fixture = try await DeliveryFixture()
-        let silent = ScriptedProvider(.fcm)
+        let silent = ScriptedProvider()
         silent.answers { _ in .silence }
         try await fixture.putCredential(.production, .fcm)
         try await fixture.register(1...9_000, route: .fcm)
@@ -42,7 +42,7 @@ struct IsolationTests {
     @Test("never makes a message that waited for it arrive after its expiry")
     func expiryWhileWaiting() async throws {
         let fixture = try await DeliveryFixture()
-        let silent = ScriptedProvider(.fcm)
+        let silent = ScriptedProvider()
         silent.answers { _ in .silence }
         try await fixture.putCredential(.production, .fcm)
         try await fixture.register(1...4_000, route: .fcm)
@@ -68,7 +68,7 @@ struct IsolationTests {
     @Test("does not delay small messages over other providers")
     func silenceInTheDirectLane() async throws {
         let fixture = try await DeliveryFixture()
-        let silent = ScriptedProvider(.fcm)
+        let silent = ScriptedProvider()
         silent.answers { _ in .silence }
         try await fixture.register(1...1)
         var others: [DeliveryFixture] = []

@@ -202,7 +202,7 @@ struct MomentDeliveryTests {
     func android() async throws {
         let fixture = try await DeliveryFixture(hasCredential: false)
         try await fixture.putCredential(.production, .fcm)
-        let fcm = ScriptedProvider(.fcm)
+        let fcm = ScriptedProvider()
         try await Self.register(fixture, 1, route: .fcm)
         let service = fixture.service(providers: [.apns: fixture.provider, .fcm: fcm])
         try await fixture.running(service) {

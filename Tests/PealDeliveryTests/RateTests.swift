@@ -42,7 +42,7 @@ struct RateTests {
     @Test("a slow send gives each page the lifetime that remains")
     func remainingLife() async throws {
         let fixture = try await DeliveryFixture()
-        let provider = ScriptedProvider(.fcm)
+        let provider = ScriptedProvider()
         try await fixture.putCredential(.production, .fcm)
         try await fixture.register(1...60, route: .fcm)
         var options = MessageOptions()

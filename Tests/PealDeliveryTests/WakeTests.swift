@@ -36,7 +36,7 @@ struct WakeTests {
     func wakes() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.putCredential(.production, .fcm)
-        let fcm = ScriptedProvider(.fcm)
+        let fcm = ScriptedProvider()
         try await Self.install(fixture, 1)
         try await Self.install(fixture, 2)
         try await Self.install(fixture, 3, route: .fcm)
@@ -74,7 +74,7 @@ struct WakeTests {
         let fixture = try await DeliveryFixture()
         let other = try await fixture.another()
         try await other.putCredential(.production, .fcm)
-        let silent = ScriptedProvider(.fcm)
+        let silent = ScriptedProvider()
         silent.answers { _ in .silence }
         try await Self.install(other, 2, route: .fcm)
         try await Self.install(fixture, 1)

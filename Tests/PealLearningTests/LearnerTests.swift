@@ -22,13 +22,14 @@ struct Dice {
 /// Labels of people who open messages when their phone is unlocked, and seldom otherwise.
 enum MadeLabels {
     static let now = Timestamp(milliseconds: 1_790_000_000_000)
+    // Made once: fitting the profile takes far longer than encoding a snapshot.
+    private static let person = Person(profile: HourProfile(openCounts: [], template: .plain), openness: 0)
 
     static func snapshot(unlocked: Bool, at: Timestamp) -> [UInt8] {
         var signals = Signals()
         signals.isUnlocked = unlocked
         signals.wasUnlocked = false
         signals.isOnWiFi = at.milliseconds % 7_000 < 3_500
-        let person = Person(profile: HourProfile(openCounts: [], template: .plain), openness: 0)
         return ContextSnapshot.encode(
             signals, at: LocalTime(milliseconds: at.milliseconds, utcOffsetSeconds: 0), for: person)
     }

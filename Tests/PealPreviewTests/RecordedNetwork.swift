@@ -52,7 +52,6 @@ final class RecordedNetwork: Provider {
         }
     }
 
-    var name: ProviderName { network.name }
     var reasons: Set<String> { network.reasons }
     func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification { try network.render(order) }
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {

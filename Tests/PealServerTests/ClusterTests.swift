@@ -4,35 +4,34 @@ import PealCore
 import PealTesting
 import Testing
 
-/// Several `peal serve` on one PostgreSQL database.
-@Suite("Servers on one database", .serialized)
-struct ClusterTests {
-    /// A database and the servers on it.
-    private struct Cluster {
-        let fixture: ServerFixture
-        let url: String
-        let database: String
-        let environment: [String: String]
+/// A PostgreSQL database, and several `peal serve` on it.
+private struct Cluster {
+    let fixture: ServerFixture
+    let url: String
+    let database: String
+    let environment: [String: String]
 
-        init(mode: String = "fast") async throws {
-            fixture = try await ServerFixture(mode: mode)
-            let server = try PostgresServer.shared()
-            database = try server.createDatabase()
-            url = server.url(database)
-            environment = [
-                "PEAL_STORE_URL": url, "PEAL_MASTER_KEY": Data(repeating: 3, count: 32).base64EncodedString(),
-                "PEAL_DELIVERY_PAGES_IN_FLIGHT": "2",
-            ]
-        }
-
-        func start() async throws -> RunningServer { try await fixture.startServer(environment) }
-
-        func end(_ servers: [RunningServer]) async throws {
-            for server in servers { #expect(try await server.program.stop() == 0) }
-            try PostgresServer.shared().dropDatabase(database)
-        }
+    init(mode: String = "fast") async throws {
+        fixture = try await ServerFixture(mode: mode)
+        let server = try PostgresServer.shared()
+        database = try server.createDatabase()
+        url = server.url(database)
+        environment = [
+            "PEAL_STORE_URL": url, "PEAL_MASTER_KEY": Data(repeating: 3, count: 32).base64EncodedString(),
+            "PEAL_DELIVERY_PAGES_IN_FLIGHT": "2",
+        ]
     }
 
+    func start() async throws -> RunningServer { try await fixture.startServer(environment) }
+
+    func end(_ servers: [RunningServer]) async throws {
+        for server in servers { #expect(try await server.program.stop() == 0) }
+        try PostgresServer.shared().dropDatabase(database)
+    }
+}
+
+@Suite("Servers on one database", .serialized)
+struct ClusterTests {
     @Test("three servers share a send; one is killed, and no device is left out")
     func killed() async throws {
         let cluster = try await Cluster()
@@ -144,7 +143,11 @@ struct ClusterTests {
         #expect(try await received() == count)
         try await cluster.end(servers)
     }
+}
 
+/// Beside the other suite: a test of a serialized suite waits for the one before, and begins after those of all others.
+@Suite("What servers on one database share", .serialized)
+struct ClusterStateTests {
     /// When the simulator's devices received what they received, in milliseconds.
     private static func arrivals(_ cluster: Cluster) async throws -> [Int64] {
         let items = try await cluster.fixture.inbox()

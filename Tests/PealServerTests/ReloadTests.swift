@@ -9,7 +9,6 @@ import Testing
 struct ReloadTests {
     /// A push network that remembers among how many servers its limits are divided.
     private final class SharingProvider: Provider {
-        let name = ProviderName.fcm
         let reasons: Set<String> = ["UNREGISTERED"]
         let servers = Mutex<Int?>(nil)
 

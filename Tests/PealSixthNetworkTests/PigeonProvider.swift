@@ -5,7 +5,6 @@ import PealCore
 
 /// Sends notifications by pigeon, one request for each loft.
 final class PigeonProvider: Provider {
-    let name = ProviderName.pigeonPost
     let reasons: Set<String> = []
     private let url: String
 

@@ -150,28 +150,3 @@ extension LoggedJourney {
     /// What the policy expected of what happened.
     func expected(_ steps: [SoftStep]) -> Double { (isShown ? steps.last?.showing : steps.last?.waiting) ?? 0 }
 }
-
-extension OffPolicy {
-    /// With fewer messages, or an effective sample below half of it, there is no estimate.
-    public static let journeysMin = 200
-
-    /// The advantage in opens per message of soft phones with `model` over what soft phones did; nil for too few.
-    /// - Parameter own: models that the phones may have had; messages of other models do not count.
-    public static func advantage(
-        of model: MomentModel, over own: [MomentModel], in journeys: [LoggedJourney]
-    ) -> (estimate: OffPolicyEstimate, count: Int)? {
-        let known = journeys.compactMap { journey in journey.model(among: own).map { (journey, $0) } }
-        guard known.count >= journeysMin else { return nil }
-        let opens = Double(known.count { $0.0.opened })
-        let steps = known.map { $0.0.steps($0.1, model) }
-        let expected = zip(known, steps).reduce(0) { $0 + $1.0.0.expected($1.1.own) }
-        let scale = expected > 0 ? min(max(opens / expected, 0.05), 20) : 1
-        let terms = known.indices.map { index in
-            let journey = known[index].0
-            let one = journey.value(steps[index].other, scale: scale)
-            return (value: one.value - journey.value(steps[index].own, scale: scale).value, ratio: one.ratio)
-        }
-        let result = estimate(terms)
-        return result.effectiveCount >= Double(journeysMin) / 2 ? (result, known.count) : nil
-    }
-}

@@ -1,22 +1,4 @@
-internal import Foundation
-
-/// A message whose moment was chosen with known probabilities and whose wakes were all logged.
-public struct LoggedMessage: Sendable {
-    /// The predicted probability of an open at each wake and, last, at the deadline.
-    public let expected: [Double]
-    /// The probability with which each of them was chosen.
-    public let propensities: [Double]
-    /// Which one was chosen.
-    public let shown: Int
-    /// Whether the message was opened.
-    public let opened: Bool
-
-    /// A message with as many propensities as expectations.
-    public init(expected: [Double], propensities: [Double], shown: Int, opened: Bool) {
-        precondition(expected.count == propensities.count && expected.indices.contains(shown))
-        (self.expected, self.propensities, self.shown, self.opened) = (expected, propensities, shown, opened)
-    }
-}
+public import PealMoments
 
 /// An estimate with its uncertainty.
 public struct OffPolicyEstimate: Sendable, Hashable {
@@ -39,31 +21,30 @@ public enum OffPolicy {
     /// The maximum weight of a message.
     public static let ratioMax = 20.0
 
-    /// The value of a policy.
-    /// - Parameter target: for each message, the probabilities with which the policy would choose among its moments.
-    public static func value(_ messages: [LoggedMessage], target: [[Double]]) -> OffPolicyEstimate {
-        estimate(zip(messages, target).map { term($0, $1) })
-    }
+    /// With fewer messages, or an effective sample below half of it, there is no estimate.
+    public static let journeysMin = 200
 
-    /// The advantage of a policy over another on the same messages.
+    /// The advantage in opens per message of soft phones with `model` over what soft phones did; nil for too few.
+    /// - Parameter own: models that the phones may have had; messages of other models do not count.
     public static func advantage(
-        _ messages: [LoggedMessage], of target: [[Double]], over other: [[Double]]
-    ) -> OffPolicyEstimate {
-        let terms = messages.indices.map { index in
-            let (one, two) = (term(messages[index], target[index]), term(messages[index], other[index]))
-            return (value: one.value - two.value, ratio: one.ratio)
+        of model: MomentModel, over own: [MomentModel], in journeys: [LoggedJourney]
+    ) -> (estimate: OffPolicyEstimate, count: Int)? {
+        let known = journeys.compactMap { journey in journey.model(among: own).map { (journey, $0) } }
+        guard known.count >= journeysMin else { return nil }
+        let opens = Double(known.count { $0.0.opened })
+        let steps = known.map { $0.0.steps($0.1, model) }
+        let expected = zip(known, steps).reduce(0) { $0 + $1.0.0.expected($1.1.own) }
+        let scale = expected > 0 ? min(max(opens / expected, 0.05), 20) : 1
+        let terms = known.indices.map { index in
+            let journey = known[index].0
+            let one = journey.value(steps[index].other, scale: scale)
+            return (value: one.value - journey.value(steps[index].own, scale: scale).value, ratio: one.ratio)
         }
-        return estimate(terms)
+        let result = estimate(terms)
+        return result.effectiveCount >= Double(journeysMin) / 2 ? (result, known.count) : nil
     }
 
-    private static func term(_ message: LoggedMessage, _ target: [Double]) -> (value: Double, ratio: Double) {
-        let model = zip(target, message.expected).reduce(0) { $0 + $1.0 * $1.1 }
-        let propensity = message.propensities[message.shown]
-        let ratio = propensity > 0 ? min(target[message.shown] / propensity, ratioMax) : 0
-        return (model + ratio * ((message.opened ? 1 : 0) - message.expected[message.shown]), ratio)
-    }
-
-    static func estimate(_ terms: [(value: Double, ratio: Double)]) -> OffPolicyEstimate {
+    private static func estimate(_ terms: [(value: Double, ratio: Double)]) -> OffPolicyEstimate {
         let moments = Moments(terms.map(\.value))
         let sum = terms.reduce(0) { $0 + $1.ratio }
         let squares = terms.reduce(0) { $0 + $1.ratio * $1.ratio }

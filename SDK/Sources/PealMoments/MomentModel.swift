@@ -97,14 +97,6 @@ public struct MomentModel: Sendable, Hashable {
         Logistic.probability(score((known + sensed)[...]))
     }
 
-    /// The same model with another version, to roll back: phones refuse older versions.
-    public func reissued(version: Int, trainedAt: Int64, expires: Int64) -> Self {
-        var model = self
-        (model.version, model.trainedAt, model.expires) = (version, trainedAt, expires)
-        model.parent = "\(campaign ?? "global")@\(self.version)"
-        return model
-    }
-
     @inline(__always)
     private func score(_ features: ArraySlice<Double>, firstWeight: Int) -> Double {
         var sum = 0.0

@@ -34,7 +34,4 @@ public struct WakeRate: Sendable, Hashable, Codable {
     public var chance: Double {
         (arrived + Self.priorWakes * prior) / (arrived + missed + Self.priorWakes)
     }
-
-    /// The probability that at least one of `wakes` wakes arrives. Below one half, the server should send the message.
-    public func reaches(within wakes: Int) -> Double { 1 - pow(1 - chance, Double(max(wakes, 0))) }
 }

@@ -96,24 +96,4 @@ struct JudgementTests {
         #expect(PopulationStability.index(reference: flags, current: flags.map { 1 - $0 }) > 0.25)
         #expect(PopulationStability.index(reference: [1, 1], current: [2]) == 0)
     }
-
-    @Test("off-policy value is right in the mean over all that can happen, even with wrong expectations")
-    func offPolicy() {
-        let (logged, target) = ([0.2, 0.5, 0.3], [0.6, 0.1, 0.3])
-        let truth = [0.1, 0.4, 0.2]
-        var expected = 0.0
-        for shown in truth.indices {
-            for opened in [true, false] {
-                let message = LoggedMessage(
-                    expected: [0.3, 0.3, 0.1], propensities: logged, shown: shown, opened: opened)
-                let value = OffPolicy.value([message], target: [target]).value
-                expected += logged[shown] * (opened ? truth[shown] : 1 - truth[shown]) * value
-            }
-        }
-        let real = zip(truth, target).reduce(0) { $0 + $1.0 * $1.1 }
-        #expect(abs(expected - real) < 1e-12)
-        let message = LoggedMessage(expected: [0.1, 0.2], propensities: [0.01, 0.99], shown: 0, opened: true)
-        #expect(abs(OffPolicy.value([message], target: [[1, 0]]).value - (0.1 + 20 * 0.9)) < 1e-12)
-        #expect(OffPolicy.advantage([message], of: [[1, 0]], over: [[1, 0]]).value == 0)
-    }
 }

@@ -132,6 +132,5 @@ struct MomentChooserTests {
         #expect(rate.chance > 0.9)
         for wake in 49...400 { rate.record(hasArrived: false, now: Int64(wake) * 1_800_000) }
         #expect(rate.chance < 0.15)
-        #expect(abs(WakeRate(prior: 0.2, now: 0).reaches(within: 3) - 0.488) < 1e-9)
     }
 }

@@ -188,18 +188,6 @@ struct MomentModelTests {
         #expect(models.version(of: "late") == 2 && models.versions.count == InstalledModels.countMax)
     }
 
-    @Test("is rolled back as a new version")
-    func rollback() throws {
-        let old = try Self.model(version: 2)
-        let again = old.reissued(version: 4, trainedAt: 5, expires: 9_000_000)
-        #expect(again.weights == old.weights)
-        #expect(again.parent == "daily@2")
-        var models = InstalledModels(app: Self.app)
-        try models.install(Self.signed(Self.model(version: 3)), now: 0, verify: Self.verifies)
-        try models.install(Self.signed(again), now: 0, verify: Self.verifies)
-        #expect(models.version(of: "daily") == 4)
-    }
-
     @Test("begins with plain beliefs")
     func builtIn() {
         let model = MomentModel.builtIn(app: Self.app)

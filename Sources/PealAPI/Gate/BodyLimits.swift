@@ -108,7 +108,8 @@ final class BodyBudget: Sendable {
 final class ParsingTurns: Sendable {
     private struct State {
         var free = Limits.parsingsAtOnceMax
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// In the order of their arrival. A waiter gets true when its turn begins.
+        var waiters: [CheckedContinuation<Bool, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -125,32 +126,32 @@ final class ParsingTurns: Sendable {
     /// Waits for a turn.
     /// - Throws: `unavailable` when too many wait.
     func begin() async throws(PealError) -> Turn {
-        let hasRoom = state.withLock { $0.waiters.count < Limits.parsingsWaitingMax }
-        guard hasRoom else {
-            throw PealError(.unavailable, "too many large bodies are waiting", retryAfterSeconds: 1)
-        }
-        await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
+        let hasBegun = await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> Bool? in
                 if state.free > 0 {
                     state.free -= 1
                     return true
                 }
+                guard state.waiters.count < Limits.parsingsWaitingMax else { return false }
                 state.waiters.append(continuation)
-                return false
+                return nil
             }
-            if isFree { continuation.resume() }
+            if let answer { continuation.resume(returning: answer) }
+        }
+        guard hasBegun else {
+            throw PealError(.unavailable, "too many large bodies are waiting", retryAfterSeconds: 1)
         }
         return Turn(self)
     }
 
     private func pass() {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard !state.waiters.isEmpty else {
                 state.free += 1
                 return nil
             }
             return state.waiters.removeFirst()
         }
-        next?.resume()
+        next?.resume(returning: true)
     }
 }

@@ -11,21 +11,6 @@ package struct AppSettings: Sendable, Hashable {
         set { set(setting, newValue.settingJSON) }
     }
 
-    /// Applies the settings in `given` and writes out every one of `declared`, defaults included. Null restores the
-    /// default of a setting or of a section. Ignores unknown members.
-    /// - Throws: `invalid_field` for a value of the wrong type.
-    package mutating func apply(
-        _ given: JSON, declared: [any DeclaredSetting], path: String = "settings"
-    ) throws(PealError) {
-        guard given.objectValue != nil else {
-            throw .invalid(path, "\(path) must be an object, not \(given.typeName)")
-        }
-        for setting in declared {
-            let value = try Self.value(given, setting, path) ?? json[setting.section]?[setting.name] ?? .null
-            set(setting, value.isNull ? setting.standardJSON : value)
-        }
-    }
-
     /// These settings with a value for every one of `declared`, defaults included.
     package func completed(_ declared: [any DeclaredSetting]) -> AppSettings {
         var settings = self
@@ -41,16 +26,6 @@ package struct AppSettings: Sendable, Hashable {
         section[setting.name] = value
         sections[setting.section] = .object(section)
         json = .object(sections)
-    }
-
-    private static func value(
-        _ given: JSON, _ setting: any DeclaredSetting, _ path: String
-    ) throws(PealError) -> JSON? {
-        guard let section = given[setting.section], !section.isNull else { return given[setting.section] }
-        let path = "\(path).\(setting.section)"
-        guard section.objectValue != nil else { throw .invalid(path, "must be an object, not \(section.typeName)") }
-        guard let value = section[setting.name], !value.isNull else { return section[setting.name] }
-        return try setting.checked(value, path: "\(path).\(setting.name)")
     }
 }
 

@@ -2,8 +2,6 @@ internal import Synchronization
 
 /// A client of a push network: renders messages into the network's requests, and sends pages of them.
 package protocol Provider: Sendable {
-    var name: ProviderName { get }
-
     /// The network's broadcast channels; nil if it has none.
     var channelDirectory: (any ChannelDirectory)? { get }
 

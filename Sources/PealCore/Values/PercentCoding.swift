@@ -28,10 +28,6 @@ package enum PercentCoding {
         }
     }
 
-    package static func decode(_ text: String, plusIsSpace: Bool = false) -> String? {
-        decode(Substring(text), plusIsSpace: plusIsSpace)
-    }
-
     /// The decoded text of a field of an HTML form, with `+` as a space. Invalid escapes stay as they are, and invalid
     /// UTF-8 becomes U+FFFD.
     package static func decodeLeniently(_ text: Substring) -> String {

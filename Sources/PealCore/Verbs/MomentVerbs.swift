@@ -77,11 +77,6 @@ extension MomentVerbs {
         case granted(showBy: Timestamp)
         case refused(MomentClaim.Refusal)
     }
-
-    /// Reports to webhooks that a device's reachability in the background changed.
-    package func report(_ transition: DeviceTransition, id: OutboxEventID) async throws {
-        try await store.write(.control) { store in try store.report(transition, id: id) }
-    }
 }
 
 /// Reads models for phones, and rolls back a bad one.

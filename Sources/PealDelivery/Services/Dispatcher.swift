@@ -14,7 +14,7 @@ struct Dispatcher: Sendable {
     /// How many slices of such a route are examined.
     private static let examinedMax = 1000
 
-    private struct Share {
+    struct Share: Sendable, Hashable {
         let route: ActiveRoute
         let count: Int
     }
@@ -76,7 +76,7 @@ struct Dispatcher: Sendable {
             let now = context.time.uptime
             round.damaged = round.damaged.filter { $0.value > now }
             let routes = found.filter { round.damaged[$0] == nil }
-            let shares = shares(of: routes)
+            let shares = Self.shares(of: routes, load)
             round.resumeAfter = (shares.last?.route ?? found.first) ?? round.resumeAfter
             let leased = try await lease(shares, &round)
             guard leased.isEmpty else { return leased }
@@ -192,14 +192,14 @@ struct Dispatcher: Sendable {
     }
 
     /// Splits free workers among routes.
-    private func shares(of routes: [ActiveRoute]) -> [Share] {
+    static func shares(of routes: [ActiveRoute], _ load: DispatchLoad) -> [Share] {
         let held = load.byRoute
         var left = Limits.slicesActiveMax - load.total
         var shares: [Share] = []
         for (index, route) in routes.enumerated() where left > 0 {
             let fair = max(1, left / (routes.count - index))
-            let room = load.isStalled(route) ? 0 : Self.slicesPerRouteMax - (held[route] ?? 0)
-            let count = min(fair, room, left)
+            let room = load.isStalled(route) ? 0 : slicesPerRouteMax - (held[route] ?? 0)
+            let count = min(fair, room)
             guard count > 0 else { continue }
             shares.append(Share(route: route, count: count))
             left -= count

@@ -19,8 +19,6 @@ final class Settler: Sendable {
         /// Whether it is written alone, because a group with it failed.
         var isAlone = false
         var notBefore: Duration = .zero
-
-        var message: MessageID? { settlements.first?.slice.message }
     }
 
     private struct State {

@@ -42,16 +42,11 @@ struct LoadTemplate: Sendable {
 
 /// Sends requests over several connections of one event loop until the numbers run out.
 final class LoadRun: Sendable {
-    private struct State {
-        var next: Int
-        var open = 0
-    }
-
     /// Seconds from each request to its whole response.
     let latencies: NIOLoopBoundBox<[Double]>
     /// The number of responses by status, for statuses other than 2xx.
     let refused: NIOLoopBoundBox<[UInt: Int]>
-    private let state: NIOLoopBoundBox<State>
+    private let number: NIOLoopBoundBox<Int>
     private let template: LoadTemplate
     private let numbers: Range<Int>
     private let done: EventLoopPromise<Void>
@@ -61,7 +56,7 @@ final class LoadRun: Sendable {
         self.numbers = numbers
         latencies = .makeBoxSendingValue([], eventLoop: loop)
         refused = .makeBoxSendingValue([:], eventLoop: loop)
-        state = .makeBoxSendingValue(State(next: numbers.lowerBound), eventLoop: loop)
+        number = .makeBoxSendingValue(numbers.lowerBound, eventLoop: loop)
         done = loop.makePromise()
     }
 
@@ -87,9 +82,9 @@ final class LoadRun: Sendable {
 
     /// The next request; nil when there are no more.
     fileprivate func next() -> (head: HTTPRequestHead, body: ByteBuffer)? {
-        guard state.value.next < numbers.upperBound else { return nil }
-        defer { state.value.next += 1 }
-        return template.request(state.value.next)
+        guard number.value < numbers.upperBound else { return nil }
+        defer { number.value += 1 }
+        return template.request(number.value)
     }
 
     fileprivate func answered(_ status: HTTPResponseStatus, after duration: Duration) {

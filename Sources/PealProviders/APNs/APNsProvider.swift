@@ -25,7 +25,6 @@ package final class APNsProvider: Provider {
         self.surroundings = surroundings
     }
 
-    package var name: ProviderName { .apns }
     package var reasons: Set<String> { APNsVerdicts.reasons }
     package var channelDirectory: (any ChannelDirectory)? { channels }
 

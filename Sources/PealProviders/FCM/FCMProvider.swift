@@ -44,7 +44,6 @@ package final class FCMProvider: Provider {
         self.surroundings = surroundings
     }
 
-    package var name: ProviderName { .fcm }
     package var reasons: Set<String> { FCMVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {

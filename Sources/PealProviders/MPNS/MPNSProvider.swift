@@ -12,7 +12,6 @@ package final class MPNSProvider: RequestProvider {
         self.surroundings = surroundings
     }
 
-    package var name: ProviderName { .mpns }
     package var reasons: Set<String> { MPNSVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {

@@ -15,7 +15,6 @@ package final class WNSProvider: RequestProvider {
         self.surroundings = surroundings
     }
 
-    package var name: ProviderName { .wns }
     package var reasons: Set<String> { WNSVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {

@@ -28,7 +28,6 @@ package final class WebPushProvider: RequestProvider {
         tokens = VAPIDTokens(time: surroundings.time)
     }
 
-    package var name: ProviderName { .webpush }
     package var reasons: Set<String> { WebPushVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {

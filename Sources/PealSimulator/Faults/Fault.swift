@@ -157,12 +157,6 @@ struct FaultSequence: Sendable, Equatable {
     private let faults: [Fault]
     private let isRepeated: Bool
 
-    /// One fault, repeated.
-    init(_ fault: Fault) {
-        faults = [fault]
-        isRepeated = true
-    }
-
     /// Members of JSON or YAML that describe one.
     static let members = Fault.members.union(["sequence", "repeat"])
 

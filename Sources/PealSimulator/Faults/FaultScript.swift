@@ -8,13 +8,6 @@ struct FaultScript: Sendable {
     /// Seconds that the simulator's clock is ahead while the script is loaded.
     let clockSkewSeconds: Int64
 
-    /// No rules.
-    init() {
-        rules = []
-        seed = nil
-        clockSkewSeconds = 0
-    }
-
     /// Reads `yaml`. Throws a `SimulatorError` that names the invalid line or member.
     init(yaml: String) throws {
         let document: Any?

@@ -24,9 +24,6 @@ package struct SimulatorClock: Sendable {
 
     /// Milliseconds since 1970, UTC.
     package var milliseconds: Int64 { read() }
-
-    /// Seconds since 1970, UTC.
-    package var seconds: Int64 { read() / 1_000 }
 }
 
 /// A shift of the simulator's clock, in addition to the one with which it was started.

@@ -53,11 +53,8 @@ final class ScriptedProvider: Provider {
         var renderFailure: ContentRefusal?
     }
 
-    let name: ProviderName
     let reasons: Set<String> = ["BadDeviceToken", "Unregistered"]
     private let state = Mutex(State())
-
-    init(_ name: ProviderName = .apns) { self.name = name }
 
     func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         let failure = state.withLock { state -> ContentRefusal? in

@@ -44,6 +44,23 @@ struct RequestQueueTests {
         #expect(!queue.isEmpty)
     }
 
+    @Test("bulk orders leave an eighth of each limit to direct ones")
+    func spared() {
+        let orders = [order(30), order(30, .direct)]
+        var queue = RequestQueue(.init(inFlightMax: 64, perOriginMax: 16))
+        queue.append(orders[0], origins: Array(repeating: "a", count: 30))
+        #expect(drain(&queue, orders).count == 14)
+        queue.append(orders[1], origins: Array(repeating: "a", count: 30))
+        #expect(drain(&queue, orders) == ["1.0", "1.1"])
+
+        let many = [order(64), order(64, .direct)]
+        queue = RequestQueue(.init(inFlightMax: 16, perOriginMax: 16))
+        queue.append(many[0], origins: (0..<64).map { "\($0)" })
+        #expect(drain(&queue, many).count == 14)
+        queue.append(many[1], origins: (64..<128).map { "\($0)" })
+        #expect(drain(&queue, many) == ["1.0", "1.1"])
+    }
+
     @Test("however many origins are silent, some of the bound is left for the next", arguments: [1, 2, 3, 7])
     func silence(count: Int) {
         let silent = order(200 * count)
@@ -78,6 +95,11 @@ struct RequestQueueTests {
         let page = order(2)
         queue.append(page, origins: ["0", "\(Limits.outboundOriginsHeldMax)"])
         #expect(drain(&queue, [page]) == ["0.1"])
+        // A host that is held already may be held longer.
+        queue.hold("0", for: .seconds(20), uptime: .zero)
+        let longer = order(1)
+        queue.append(longer, origins: ["0"])
+        #expect(drain(&queue, [longer], uptime: .seconds(11)) == [])
         queue.hold("late", for: .seconds(10), uptime: .seconds(11))
         let next = order(1)
         queue.append(next, origins: ["late"])

@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// Intervals and p-values that stay valid however often one looks: the normal-mixture sequential probability ratio
-/// test.
+/// Intervals that stay valid however often one looks: the normal-mixture sequential probability ratio test.
 public enum AlwaysValid {
     /// The standard deviation of the mixture: differences around a fifth of the rate are detected soonest.
     public static func spread(rate: Double) -> Double { 0.2 * max(rate, 1e-6) }
@@ -12,14 +11,6 @@ public enum AlwaysValid {
         guard variance > 0, mixture > 0 else { return 0 }
         let factor = variance * (variance + mixture) / mixture
         return (factor * (log((variance + mixture) / variance) + 2 * log(1 / alpha))).squareRoot()
-    }
-
-    /// The p-value of one look. The experiment's p-value is the smallest of all looks so far.
-    public static func pValue(difference: Double, variance: Double, spread: Double) -> Double {
-        let mixture = spread * spread
-        guard variance > 0, mixture > 0 else { return 1 }
-        let exponent = -0.5 * difference * difference * mixture / (variance * (variance + mixture))
-        return min(1, exp(exponent) * ((variance + mixture) / variance).squareRoot())
     }
 }
 
