@@ -270,9 +270,6 @@ struct RouteBreaker: Sendable {
     /// Ends a probe, with or without a result.
     mutating func abandonProbe(of message: MessageID?) { probes.removeAll { $0.message == message } }
 
-    /// Opens the route: its configuration changed.
-    mutating func reset() { self = RouteBreaker(hasManyHosts: hasManyHosts) }
-
     /// Of several probes that fail together, only the first one lengthens the pause.
     private mutating func close(isStop: Bool, reason: String, isProbe: Bool, now: Duration) {
         let isLonger = isProbe && memory.until.map { $0 <= now + Self.slack } ?? true
