@@ -88,8 +88,12 @@ package struct Console: Sendable {
             let isPage = (try? routes.match("GET", path)) != nil
             return call.signInRedirect(hadCookie: hadCookie, isPage: isPage, isForm: request.method == .post)
         }
-        if request.method == .post { try await readForm(of: request, into: &call) }
-        return try await answer(call, match.route)
+        let hold = BodyHold(services.bodies.share(of: client, app: call.holder?.app))
+        defer { withExtendedLifetime(hold) {} }
+        if request.method == .post { try await readForm(of: request, hold.share, into: &call) }
+        var answer = try await answer(call, match.route)
+        try answer.count(in: hold, changesNothing: request.method != .post)
+        return answer
     }
 
     private func asset(_ name: String, _ request: Request) throws -> ConsoleAnswer {
@@ -107,10 +111,12 @@ package struct Console: Sendable {
         return false
     }
 
-    private func readForm(of request: Request, into call: inout PageCall) async throws {
+    private func readForm(
+        of request: Request, _ share: any BodyShare, into call: inout PageCall
+    ) async throws {
         try checkOrigin(call.client)
         let limit = call.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
-        let body = try await body(of: request, limit)
+        let body = try await body(of: request, limit, share, isUnknown: call.session == nil)
         guard body.count(where: { $0 == UInt8(ascii: "&") }) < Limits.consoleFormFieldsMax else {
             throw PealError(.bodyTooLarge, "the form has more than \(Limits.consoleFormFieldsMax) fields")
         }
@@ -146,7 +152,9 @@ package struct Console: Sendable {
         guard site == nil || site == "same-origin" || site == "none" else { throw PageCall.foreignForm }
     }
 
-    private func body(of request: Request, _ limit: Int) async throws -> [UInt8] {
+    private func body(
+        of request: Request, _ limit: Int, _ share: any BodyShare, isUnknown: Bool
+    ) async throws -> [UInt8] {
         let type = (request.headers[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
         guard type == "application/x-www-form-urlencoded" else {
             throw PealError(.unsupportedMediaType, "a form must be application/x-www-form-urlencoded")
@@ -156,6 +164,7 @@ package struct Console: Sendable {
         var bytes: [UInt8] = []
         for try await buffer in request.body {
             guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
+            try share.take(buffer.readableBytes, isUnknown: isUnknown)
             bytes.append(contentsOf: buffer.readableBytesView)
         }
         return bytes
@@ -167,6 +176,7 @@ package struct ConsoleServices: Sendable {
     package let verbs: Verbs
     package let experiments: ExperimentReports
     package let authenticator: any SignInAuthenticator
+    package let bodies: any ConsoleBodies
     /// The rules of the keys that may sign in, and that the console creates.
     package let keyRules: KeyRules
     package let options: ConsoleOptions
@@ -183,12 +193,14 @@ package struct ConsoleServices: Sendable {
     var trustedProxies: [IPAddress] { options.trustedProxies }
 
     package init(
-        verbs: Verbs, experiments: ExperimentReports, authenticator: any SignInAuthenticator, keyRules: KeyRules,
-        options: ConsoleOptions, operations: any ConsoleOperations, native: NativeReader, logger: Logger
+        verbs: Verbs, experiments: ExperimentReports, authenticator: any SignInAuthenticator,
+        bodies: any ConsoleBodies, keyRules: KeyRules, options: ConsoleOptions, operations: any ConsoleOperations,
+        native: NativeReader, logger: Logger
     ) {
         self.verbs = verbs
         self.experiments = experiments
         self.authenticator = authenticator
+        self.bodies = bodies
         self.keyRules = keyRules
         self.options = options
         self.operations = operations

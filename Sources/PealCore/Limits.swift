@@ -27,6 +27,8 @@ package enum Limits {
     /// Rows of a list that cannot be read.
     package static let listRowsSkippedMax = 200
     package static let listItemsDefault = 50
+    /// A page of a list ends with the item that reaches this.
+    package static let listBytesMax = 8 * 1024 * 1024
 
     /// For lists with numbered pages.
     package static let pageItemsMax = 50

@@ -41,6 +41,15 @@ struct ConsoleAuthenticator: SignInAuthenticator {
     }
 }
 
+/// The console's forms and pages take memory from the same budget as the API's bodies.
+struct SharedBodies: ConsoleBodies {
+    let api: APIServices
+
+    func share(of client: ConsoleClient, app: AppKey?) -> any BodyShare {
+        api.bodyShare(client.peer, client.headers, app: app)
+    }
+}
+
 /// What the operations page shows about the running server.
 struct ServerConsoleOperations: ConsoleOperations {
     let api: APIServices
@@ -79,7 +88,8 @@ extension ConsoleServices {
     init(_ api: APIServices, _ configuration: ServerConfiguration, _ operations: ServerConsoleOperations) {
         self.init(
             verbs: api.verbs, experiments: api.experiments,
-            authenticator: ConsoleAuthenticator(signIn: SignIn(api), hasher: api.hasher), keyRules: api.nativeKeyRules,
+            authenticator: ConsoleAuthenticator(signIn: SignIn(api), hasher: api.hasher),
+            bodies: SharedBodies(api: api), keyRules: api.nativeKeyRules,
             options: ConsoleOptions(
                 trustedProxies: configuration.http.trustedProxies, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds, isStoreEmbedded: !configuration.store.isShared),

@@ -133,6 +133,14 @@ def test_http_1_0_needs_no_host(server):
         assert "200" in answer(file)[0]
 
 
+@pytest.mark.parametrize("version, status", [("1.0", "401"), ("1.1", "100")])
+def test_http_1_0_gets_no_interim_answer(server, version, status):
+    head = f"POST /peal/v1/apps HTTP/{version}\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+    with connect(server) as connection, connection.makefile("rb") as file:
+        connection.sendall(head.encode())
+        assert file.readline().split(b" ")[1] == status.encode()
+
+
 @pytest.mark.parametrize("kind", ["reads no answer", "sends half a body"])
 def test_a_hanging_client_delays_the_stop_by_seconds(tmp_path, kind):
     peal = Peal(tmp_path)

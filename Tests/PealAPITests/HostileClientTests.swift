@@ -62,6 +62,44 @@ struct HostileClientTests {
         #expect(!refused(budget.share(of: client("192.0.2.3"), app: 2), 2, isUnknown: false))
     }
 
+    @Test("a long answer takes memory until it has been read")
+    func longAnswers() throws {
+        let budget = BodyBudget()
+        let count = Limits.bodyBytesHeldMax / Limits.bodyBudgetShares / 2 + 1
+        func answer(changesNothing: Bool = true) throws -> Answer {
+            let client = ClientAddress(text: "192.0.2.1", network: "192.0.2.1")
+            var answer = Answer(.ok, bytes: [UInt8](repeating: 0x20, count: count), type: "text/plain")
+            try answer.count(
+                in: BodyHold(budget.share(of: client, app: nil)), changesNothing: changesNothing)
+            return answer
+        }
+        let first = try answer()
+        #expect(throws: PealError.self) { _ = try answer() }
+        _ = try answer(changesNothing: false)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("the memory of a long answer is free again when nothing refers to it")
+    func forgottenAnswers() throws {
+        let budget = BodyBudget()
+        let client = ClientAddress(text: "192.0.2.1", network: "192.0.2.1")
+        let count = Limits.bodyBytesHeldMax / Limits.bodyBudgetShares
+        for _ in 0..<2 {
+            var answer = Answer(.ok, bytes: [UInt8](repeating: 0x20, count: count), type: "text/plain")
+            try answer.count(in: BodyHold(budget.share(of: client, app: nil)), changesNothing: true)
+        }
+    }
+
+    @Test("a page of a list ends with the item that reaches the limit of bytes")
+    func longPages() throws {
+        let list = try NativeList(Query("limit=200"), by: .number)
+        let item = JSON.string(String(repeating: "a", count: Limits.listBytesMax / 4))
+        let answer = list.answer(Array(1...10), cursor: { NativeList.bytes($0) }, json: { _ in item })
+        let json = try JSONParser.parse(answer.body)
+        #expect(json["items"]?.arrayValue?.count == 4)
+        #expect(json["next_cursor"]?.stringValue == Base64URL.encode(NativeList.bytes(4)))
+    }
+
     @Test(
         "a known caller's large body is read with the token behind the audience",
         arguments: ["", "?user_token=replaced"])

@@ -29,6 +29,7 @@ struct ConsoleFixture: Sendable {
     let operations: StillOperations
     /// What a reload of the configuration changes.
     let hosts: HostRules
+    let bodies: FakeBodies
     /// The header with which a request comes through a listener that does not serve admins.
     static let listenerForKeys = ["X-Listener": "keys"]
 
@@ -60,6 +61,7 @@ struct ConsoleFixture: Sendable {
         let authenticator = FakeAuthenticator(store: store, hasher: hasher, adminTokenHash: adminTokenHash)
         let randomness = SeededRandomness()
         let operations = StillOperations()
+        let bodies = FakeBodies()
         let hosts = HostRules(AddressRules(), WebhookRules())
         let verbs = Verbs(
             store: store, engine: StillEngine(), providers: [:], channels: NoChannels(), time: clock,
@@ -69,7 +71,7 @@ struct ConsoleFixture: Sendable {
         let console = Console(
             ConsoleServices(
                 verbs: verbs, experiments: ExperimentReports(store: store, time: clock),
-                authenticator: authenticator, keyRules: rules,
+                authenticator: authenticator, bodies: bodies, keyRules: rules,
                 options: ConsoleOptions(webhookKinds: ["events"]), operations: operations,
                 native: .shapes { hosts.addresses },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
@@ -88,7 +90,7 @@ struct ConsoleFixture: Sendable {
                 ConsoleFixture(
                     store: store, execute: { try await file.execute($0) }, clock: clock, client: client,
                     authenticator: authenticator, keys: verbs.keys, hasher: hasher, app: app, other: other,
-                    operations: operations, hosts: hosts))
+                    operations: operations, hosts: hosts, bodies: bodies))
         }
         withExtendedLifetime(file) {}
     }
@@ -182,6 +184,42 @@ private struct ConsoleResponder: HTTPResponder {
         return try await console.respond(
             to: request, from: ConsoleClient(peer: nil, headers: request.headers, listener: listener))
     }
+}
+
+/// A budget whose room a test sets; counts what is held.
+final class FakeBodies: ConsoleBodies {
+    let bytesMax = Mutex(Int.max)
+    let bytesHeld = Mutex(0)
+
+    private final class Share: BodyShare {
+        let bodies: FakeBodies
+        let bytes = Mutex(0)
+
+        init(_ bodies: FakeBodies) { self.bodies = bodies }
+
+        func take(_ count: Int, isUnknown: Bool) throws(PealError) {
+            let most = bodies.bytesMax.withLock { $0 }
+            let hasRoom = bodies.bytesHeld.withLock { held in
+                guard held + count <= most else { return false }
+                held += count
+                return true
+            }
+            guard hasRoom else { throw PealError(.unavailable, "too many", retryAfterSeconds: 1) }
+            bytes.withLock { $0 += count }
+        }
+
+        func becomeKnown() {}
+
+        func release() {
+            let count = bytes.withLock { bytes in
+                defer { bytes = 0 }
+                return bytes
+            }
+            bodies.bytesHeld.withLock { $0 -= count }
+        }
+    }
+
+    func share(of client: ConsoleClient, app: AppKey?) -> any BodyShare { Share(self) }
 }
 
 /// Knows the admin token and the keys of the store, and refuses all callers after the given number of failures.

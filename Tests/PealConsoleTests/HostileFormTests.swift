@@ -1,5 +1,6 @@
 import PealConsole
 import PealCore
+import Synchronization
 import Testing
 
 @Suite("Values that no form of the console makes") struct HostileFormTests {
@@ -41,6 +42,20 @@ import Testing
             form["b"] = ""
             let reply = try await fixture.post(fixture.page("compose"), form, cookie: cookie)
             #expect(reply.status == 413 && reply.text.contains("5000 fields"), "\(reply.text)")
+        }
+    }
+
+    @Test("take memory from the budget of all bodies until they are answered")
+    func memory() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .send])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            let form = ["csrf": secret, "step": "rows", "body": String(repeating: "a", count: 200_000)]
+            for (most, status) in [(100_000, 503), (300_000, 200), (300_000, 200)] {
+                fixture.bodies.bytesMax.withLock { $0 = most }
+                #expect(try await fixture.post(fixture.page("compose"), form, cookie: cookie).status == status)
+                #expect(fixture.bodies.bytesHeld.withLock { $0 } == 0)
+            }
         }
     }
 

@@ -200,6 +200,15 @@ import Testing
         }
     }
 
+    @Test("that follow messages of one app leave streams for those of others")
+    func streams() {
+        let slots = (0..<LiveStreamSlot.perAppMax).compactMap { _ in LiveStreamSlot(of: 9001) }
+        #expect(slots.count == LiveStreamSlot.perAppMax)
+        #expect(LiveStreamSlot(of: 9001) == nil)
+        #expect(LiveStreamSlot(of: 9002) != nil)
+        withExtendedLifetime(slots) {}
+    }
+
     @Test("of a message that has not started say so instead of counting no devices")
     func scheduled() async throws {
         try await ConsoleFixture.open { fixture in

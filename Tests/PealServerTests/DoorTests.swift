@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOEmbedded
 import Testing
 
 @testable import PealServer
@@ -17,6 +18,16 @@ struct DoorTests {
         #expect(capacity.total == expected)
         #expect(capacity.perAddress == expectedPerAddress)
         #expect(capacity.limitsLoopback == (perAddress != nil))
+    }
+
+    @Test("little of one connection is read before the event loop turns to the others")
+    func readSize() throws {
+        let channel = EmbeddedChannel()
+        ReadSize.limit(channel)
+        #expect(channel.options.contains { $0.option is ChannelOptions.Types.MaxMessagesPerReadOption })
+        let sizes = channel.options.compactMap { ($0.value as? AdaptiveRecvByteBufferAllocator)?.maximum }
+        #expect(sizes == [ReadSize.bytesMax])
+        _ = try channel.finish()
     }
 
     @Test("the soft limit on descriptors is raised to the hard limit")

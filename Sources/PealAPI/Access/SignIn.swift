@@ -39,6 +39,12 @@ extension APIServices {
     /// The rules of native keys, which may sign in to the console.
     package var nativeKeyRules: KeyRules { KeyKind.native.rules }
 
+    /// What a request may take of the memory for bodies and long answers.
+    /// - Parameter app: the app of the caller; nil if the caller is an admin or not known yet.
+    package func bodyShare(_ peer: SocketAddress?, _ headers: HTTPFields, app: AppKey?) -> any BodyShare {
+        bodies.share(of: ClientAddress(peer, headers, proxies: options.trustedProxies), app: app)
+    }
+
     /// The client's address as the audit log shows it.
     package func clientAddress(_ peer: SocketAddress?, _ headers: HTTPFields) -> String {
         ClientAddress(peer, headers, proxies: options.trustedProxies).text

@@ -10,6 +10,11 @@ struct Answer: Sendable {
     var body: [UInt8]
     /// A body that is written while it is sent, in place of `body`.
     var stream: ResponseBody?
+    /// The memory of a long answer, until the client has read it.
+    private var hold: BodyHold?
+
+    /// A longer body is written in pieces, so that a client must read each of them in time.
+    static let pieceBytes = 64 * 1024
 
     static let jsonType = "application/json; charset=utf-8"
 
@@ -64,15 +69,39 @@ struct Answer: Sendable {
 
     private static let warningsMax = 8
 
+    /// A long answer takes memory until the client has read it.
+    /// - Parameter changesNothing: the request may be refused although it was handled.
+    /// - Throws: `unavailable` when other requests, or other requests of this client or app, hold too much.
+    mutating func count(in hold: BodyHold, changesNothing: Bool) throws(PealError) {
+        guard stream == nil, body.count > Self.pieceBytes else { return }
+        hold.share.becomeKnown()
+        if changesNothing { try hold.share.take(body.count, isUnknown: false) }
+        self.hold = hold
+    }
+
     /// - Parameter isHead: sends the length of the body without the body; no length for a stream.
     func response(isHead: Bool) -> Response {
         var headers = headers
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
-        let written = body.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: body))
         let response = Response(status: status, headers: headers, body: stream ?? written)
         guard isHead else { return response }
         let nothing = ResponseBody { writer in try await writer.finish(nil) }
         return Response(status: status, headers: response.headers, body: nothing)
+    }
+
+    private var written: ResponseBody {
+        let buffer = ByteBuffer(bytes: body)
+        guard body.count > Self.pieceBytes else {
+            return body.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: buffer)
+        }
+        return ResponseBody(contentLength: body.count) { [hold] writer in
+            var rest = buffer
+            while rest.readableBytes > 0, let piece = rest.readSlice(length: min(Self.pieceBytes, rest.readableBytes)) {
+                try await writer.write(piece)
+            }
+            withExtendedLifetime(hold) {}
+            try await writer.finish(nil)
+        }
     }
 
     private static func body(_ stream: @escaping Stream) -> ResponseBody {

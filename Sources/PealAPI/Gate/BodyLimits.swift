@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// Limits the memory of bodies that are being received or handled: of all together, of each client network, and of each
-/// app. One client or app cannot take what the others need.
+/// Limits the memory of bodies that are being received or handled, and of long answers that are being read: of all
+/// together, of each client network, and of each app. One client or app cannot take what the others need.
 final class BodyBudget: Sendable {
     private struct Held {
         var all = 0
@@ -35,8 +35,8 @@ final class BodyBudget: Sendable {
 
     private let state = Mutex(Held())
 
-    /// The body of one request.
-    final class Share: Sendable {
+    /// The body of one request, and the answer to it.
+    final class Share: BodyShare {
         private let budget: BodyBudget
         private let network: String
         private let app: AppKey?
@@ -64,7 +64,8 @@ final class BodyBudget: Sendable {
                 return true
             }
             guard hasRoom else {
-                throw PealError(.unavailable, "too many bodies are being received", retryAfterSeconds: 1)
+                throw PealError(
+                    .unavailable, "too many large requests and answers are in progress", retryAfterSeconds: 1)
             }
             state.withLock { $0 = ($0.bytes + count, isUnknown) }
         }
@@ -82,7 +83,7 @@ final class BodyBudget: Sendable {
             }
         }
 
-        /// The request has been answered.
+        /// The request has been answered, and the client has read a long answer.
         func release() {
             becomeKnown()
             let bytes = state.withLock { state -> Int in

@@ -126,7 +126,8 @@ struct Gate: RouterMiddleware {
         let caller = try await gatekeeper.admit(request.headers, endpoint.access, parameters: parameters, visit)
         let query = try Query(query)
         let share = services.bodies.share(of: visit.address, app: caller.app?.key)
-        defer { share.release() }
+        let hold = BodyHold(share)
+        defer { withExtendedLifetime(hold) {} }
         let body = try await body(
             of: request, share, limit: dialect.bodyBytesMax, tolerance: dialect.mediaTypes,
             isUnknown: endpoint.access.isInBody
@@ -143,8 +144,18 @@ struct Gate: RouterMiddleware {
             caller: caller, visit: visit, body: body, idempotent: idempotent,
             jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
         visit.handled(at: services.time.uptime)
-        guard let idempotent else { return try await endpoint.handler(call) }
-        return try await repetitions.once(idempotent, now: visit.at) { try await endpoint.handler(call) }
+        var answer: Answer
+        if let idempotent {
+            answer = try await repetitions.once(idempotent, now: visit.at) { try await endpoint.handler(call) }
+        } else {
+            answer = try await endpoint.handler(call)
+        }
+        try answer.count(in: hold, changesNothing: Self.changesNothing(request.method, path))
+        return answer
+    }
+
+    private static func changesNothing(_ method: HTTPRequest.Method, _ path: RequestPath) -> Bool {
+        method == .get || method == .head || path.segments.last?.hasSuffix(":validate") == true
     }
 
     /// Whether the request may be handled on the event loop of its connection, whose other connections wait meanwhile.

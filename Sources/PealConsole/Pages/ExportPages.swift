@@ -8,7 +8,9 @@ internal import PealCore
 enum ExportPages {
     static let routes: [ConsoleRoute] = [.app(.get, "export/devices", .manage, download)]
 
-    private static let devicesPerPage = 500
+    /// A device may have topics of a megabyte in all.
+    private static let devicesPerPage = 50
+    private static let pieceBytes = 64 * 1024
     /// The script of the page looks for this line.
     private static let incomplete = "{\"incomplete\":true}\n"
 
@@ -39,8 +41,14 @@ enum ExportPages {
                 let devices = try await call.list(.heavy) { store, more in
                     try store.devices(app: app.key, DeviceFilter(), after: after, limit: devicesPerPage + more)
                 }
-                let lines = devices.filter { $0.retirement == nil }.map { $0.exportJSON(at: call.now).text + "\n" }
-                if !lines.isEmpty { try await writer.write(ByteBuffer(string: lines.joined())) }
+                var piece = ByteBuffer()
+                for device in devices where device.retirement == nil {
+                    piece.writeString(device.exportJSON(at: call.now).text + "\n")
+                    guard piece.readableBytes >= pieceBytes else { continue }
+                    try await writer.write(piece)
+                    piece = ByteBuffer()
+                }
+                if piece.readableBytes > 0 { try await writer.write(piece) }
                 guard devices.count >= devicesPerPage, let key = devices.last?.key else { break }
                 last = key
             }

@@ -123,7 +123,7 @@ enum MessageLive {
         guard try await call.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
         }
-        guard let slot = LiveStreamSlot() else {
+        guard let slot = LiveStreamSlot(of: app) else {
             throw PealError(.unavailable, "too many pages follow messages", retryAfterSeconds: 10)
         }
         return ConsoleAnswer { writer in
@@ -164,22 +164,34 @@ enum MessageLive {
     }
 }
 
-/// One of the streams that a process may serve at once. It is free again as soon as nothing refers to it, because an
-/// answer to HEAD, or to a client that has gone, never writes its body.
+/// One of the streams that a process may serve at once, and one of its app's. It is free again as soon as nothing
+/// refers to it, because an answer to HEAD, or to a client that has gone, never writes its body.
 final class LiveStreamSlot: Sendable {
     /// A page without a slot is not updated.
     static let max = 200
-    private static let taken = Atomic(0)
+    static let perAppMax = 50
+    private static let taken = Mutex<[AppKey: Int]>([:])
+
+    private let app: AppKey
 
     /// nil if all are taken.
-    init?() {
-        guard Self.taken.add(1, ordering: .relaxed).newValue <= Self.max else {
-            Self.taken.subtract(1, ordering: .relaxed)
-            return nil
+    init?(of app: AppKey) {
+        let isFree = Self.taken.withLock { taken in
+            let own = taken[app] ?? 0
+            guard own < Self.perAppMax, taken.values.reduce(0, +) < Self.max else { return false }
+            taken[app] = own + 1
+            return true
         }
+        guard isFree else { return nil }
+        self.app = app
     }
 
-    deinit { Self.taken.subtract(1, ordering: .relaxed) }
+    deinit {
+        Self.taken.withLock { taken in
+            let rest = (taken[app] ?? 1) - 1
+            taken[app] = rest > 0 ? rest : nil
+        }
+    }
 }
 
 extension Texts {

@@ -93,3 +93,9 @@ package protocol SignInAuthenticator: Sendable {
     /// - Throws: `unauthorized` if no key has the secret; `forbidden` for a key of another dialect; `rate_limited`.
     func holder(of secret: String, from client: ConsoleClient, now: Timestamp) async throws -> Holder
 }
+
+/// Limits the memory of forms and long pages, together with the bodies of the API. A port, for the same reason.
+package protocol ConsoleBodies: Sendable {
+    /// - Parameter app: the only app that the caller may see; nil for an admin and for an unknown caller.
+    func share(of client: ConsoleClient, app: AppKey?) -> any BodyShare
+}

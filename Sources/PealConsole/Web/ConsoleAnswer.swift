@@ -1,12 +1,18 @@
 internal import HTTPTypes
 package import Hummingbird
 internal import NIOCore
+internal import PealCore
 
 /// The answer of a page: status, headers and body.
 package struct ConsoleAnswer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields = [:]
     var body: ResponseBody
+    /// The body if it is written already.
+    private var bytes: [UInt8] = []
+
+    /// A longer body is written in pieces, so that a browser must read each of them in time.
+    private static let pieceBytes = 64 * 1024
 
     init(_ status: Int = 200, page: HTML) {
         self.init(HTTPResponse.Status(code: status), text: page.text, type: "text/html; charset=utf-8")
@@ -18,7 +24,8 @@ package struct ConsoleAnswer: Sendable {
 
     init(_ status: HTTPResponse.Status = .ok, bytes: [UInt8], type: String) {
         self.status = status
-        body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        body = Self.body(ByteBuffer(bytes: bytes), nil)
+        self.bytes = bytes
         headers[.contentType] = type
     }
 
@@ -37,6 +44,28 @@ package struct ConsoleAnswer: Sendable {
         status = .seeOther
         body = ResponseBody()
         headers[.location] = path
+    }
+
+    /// A long page takes memory until the browser has read it.
+    /// - Parameter changesNothing: the request may be refused although it was handled.
+    /// - Throws: `unavailable` when other requests, or other requests of this client or app, hold too much.
+    mutating func count(in hold: BodyHold, changesNothing: Bool) throws(PealError) {
+        guard bytes.count > Self.pieceBytes else { return }
+        hold.share.becomeKnown()
+        if changesNothing { try hold.share.take(bytes.count, isUnknown: false) }
+        body = Self.body(ByteBuffer(bytes: bytes), hold)
+    }
+
+    private static func body(_ buffer: ByteBuffer, _ hold: BodyHold?) -> ResponseBody {
+        guard buffer.readableBytes > pieceBytes else { return ResponseBody(byteBuffer: buffer) }
+        return ResponseBody(contentLength: buffer.readableBytes) { writer in
+            var rest = buffer
+            while rest.readableBytes > 0, let piece = rest.readSlice(length: min(pieceBytes, rest.readableBytes)) {
+                try await writer.write(piece)
+            }
+            withExtendedLifetime(hold) {}
+            try await writer.finish(nil)
+        }
     }
 
     mutating func setCookie(_ value: String) {

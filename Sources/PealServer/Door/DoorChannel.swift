@@ -40,6 +40,7 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
                 return Value(channel: channel, admitted: nil)
             }
         }
+        ReadSize.limit(channel)
         return parts.base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             if let tls = try? pipeline.handler(type: NIOSSLServerHandler.self) {
@@ -70,6 +71,20 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
         let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         let loop = channel.eventLoop
         connections.refuse(channel) { loop.execute { bound.value.evict() } }
+    }
+}
+
+/// How much of one connection is read before the event loop turns to the others. A client that sends a body in pieces
+/// of one byte costs much time for each kilobyte: with NIO's 256 KiB, a few of them would delay everyone by a second.
+enum ReadSize {
+    static let bytesMax = 16 * 1024
+
+    static func limit(_ channel: any Channel) {
+        // Fails only if the channel has closed already.
+        try? channel.syncOptions?.setOption(ChannelOptions.maxMessagesPerRead, value: 1)
+        try? channel.syncOptions?.setOption(
+            ChannelOptions.recvAllocator,
+            value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 2048, maximum: bytesMax))
     }
 }
 

@@ -186,6 +186,8 @@ final class KeepAliveHandler: ChannelInboundHandler, RemovableChannelHandler {
             return context.fireChannelRead(data)
         }
         head.headers.replaceOrAdd(name: "connection", value: "close")
+        // HTTP/1.0 has no interim answers (RFC 9110 §10.1.1).
+        if head.version == .http1_0 { head.headers.remove(name: "expect") }
         context.fireChannelRead(Self.wrapInboundOut(.head(head)))
     }
 }

@@ -59,17 +59,24 @@ struct NativeList {
     /// The cursor as a name; nil for the first page. No name contains U+0000: those after `a\0b` are those after `a`.
     var name: String? { cursor.map { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } }
 
-    /// Cuts the fetched items to the limit and adds the cursor of the next page.
+    /// Cuts the fetched items to the limit and to `Limits.listBytesMax`, and adds the cursor of the next page.
     /// - Parameter isComplete: whether every row could be read.
     func answer<Item>(
         _ fetched: [Item], isComplete: Bool = true, cursor: (Item) -> [UInt8], json: (Item) throws -> JSON
     ) rethrows -> Answer {
-        let shown = fetched.prefix(limit)
-        let next = fetched.count > limit ? shown.last.map { Base64URL.encode(cursor($0)) } : nil
+        var shown: [JSON] = []
+        var bytes = 0
+        for item in fetched.prefix(limit) where bytes < Limits.listBytesMax {
+            let json = try json(item)
+            shown.append(json)
+            bytes += json.bytes.count
+        }
+        let last = shown.count < fetched.count && !shown.isEmpty ? fetched[shown.count - 1] : nil
         return Answer(
             .ok,
             .compact([
-                ("items", .array(try shown.map(json))), ("next_cursor", next.map(JSON.string) ?? .null),
+                ("items", .array(shown)),
+                ("next_cursor", last.map { .string(Base64URL.encode(cursor($0))) } ?? .null),
                 ("incomplete", isComplete ? nil : true),
             ]))
     }

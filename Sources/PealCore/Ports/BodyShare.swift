@@ -1,0 +1,18 @@
+/// What the body of one request, and the answer to it, take of the memory for all of them.
+package protocol BodyShare: AnyObject, Sendable {
+    /// - Parameter isUnknown: the caller has not been authenticated yet.
+    /// - Throws: `unavailable` when other requests, or other requests of this client or app, hold too much.
+    func take(_ count: Int, isUnknown: Bool) throws(PealError)
+    /// The caller has been authenticated.
+    func becomeKnown()
+    func release()
+}
+
+/// Holds a share until nothing refers to it: an answer is never written if its client has gone.
+package final class BodyHold: Sendable {
+    package let share: any BodyShare
+
+    package init(_ share: any BodyShare) { self.share = share }
+
+    deinit { share.release() }
+}
