@@ -99,7 +99,10 @@ EXCHANGE = """import Foundation
 let exchange = URLSessionExchange(timeoutSeconds: 20, bytesMax: 1_000_000, redirects: .refused)
 for path in CommandLine.arguments.dropFirst(2) {
     let request = HTTPRequest("POST", URL(string: CommandLine.arguments[1] + path)!, body: Data("hello".utf8))
-    let sending = Task { try await exchange.send(request) }
+    let sending = Task {
+        if path == "/early" { withUnsafeCurrentTask { $0?.cancel() } }
+        return try await exchange.send(request)
+    }
     if path == "/silent" { Task { try await Task.sleep(nanoseconds: 200_000_000); sending.cancel() } }
     do {
         let answer = try await sending.value
@@ -141,7 +144,7 @@ def test_a_response_that_is_too_large_is_not_loaded(tmp_path):
     run(tmp_path, "swiftc", *settings, "-o", "load", "main.swift", str(SOURCES / "PealDevice" / "HTTPExchange.swift"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        paths = ["/small", "/declared", "/endless", "/whole", "/moved", "/silent"]
+        paths = ["/small", "/declared", "/endless", "/whole", "/moved", "/silent", "/early"]
         shown = subprocess.run(
             [tmp_path / "load", f"http://127.0.0.1:{server.server_port}", *paths],
             env={"PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"}, capture_output=True, text=True, timeout=120)
@@ -149,7 +152,7 @@ def test_a_response_that_is_too_large_is_not_loaded(tmp_path):
         server.shutdown()
     assert shown.stdout.splitlines() == [
         "/small 200 0 hello", "/declared none", "/endless none", "/whole 200 1000000 hello", "/moved 302 0 hello",
-        "/silent cancelled",
+        "/silent cancelled", "/early cancelled",
     ], shown
     # The rest had been sent before the connection was closed.
     assert sent["/declared"] < 500_000_000 and sent["/endless"] < 500_000_000, sent
