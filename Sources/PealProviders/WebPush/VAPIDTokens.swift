@@ -64,7 +64,7 @@ final class VAPIDTokens: Sendable {
 
     /// A push service refused this value. Signs again, unless that was done just now.
     /// - Returns: `refreshCredential` if the next request carries another value, otherwise as `RefusalEvidence`. A key
-    ///   that any push service accepted lately does not stop the app.
+    ///   that any push service accepted recently does not stop the app.
     func refused(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) -> Verdict {
         let (now, uptime) = (time.now, time.uptime)
         let name = Key(vapid: key, origin: origin)
