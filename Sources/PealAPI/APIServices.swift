@@ -10,7 +10,7 @@ package struct APIServices: Sendable {
     package let logger: Logger
     /// Shared by all routes, so that a key that is revoked through one of them is not accepted by another.
     let keyRing: KeyRing
-    /// The apps for which messages were sent, or devices registered, lately.
+    /// The apps for which messages were sent, or devices registered, recently.
     let recentApps: RecentReads<AppReference, RecentApp>
     let failures: AuthenticationFailures
     let quotas: RequestQuotas

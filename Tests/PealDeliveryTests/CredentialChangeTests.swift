@@ -46,7 +46,7 @@ struct CredentialChangeTests {
             let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
             try await Self.sendToThree(fixture, service)
             #expect(
-                fixture.provider.pages.map(\.fingerprint) == [old, old], "what was read lately is kept for seconds")
+                fixture.provider.pages.map(\.fingerprint) == [old, old], "what was read recently is kept for seconds")
             service.rereadAll()
             try await Self.sendToThree(fixture, service)
             #expect(fixture.provider.pages.map(\.fingerprint) == [old, old, new])

@@ -29,7 +29,7 @@ struct MessageCacheTests {
         #expect((0..<count).allSatisfy(has))
     }
 
-    @Test("those that were not used lately make room when their texts become too many")
+    @Test("those that were not used recently make room when their texts become too many")
     func room() {
         let locales = Limits.messageTextsCachedMax / 10
         for number in 0..<8 { keep(number, locales: locales) }

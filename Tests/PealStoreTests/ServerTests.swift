@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Servers on one store")
 struct ServerTests {
-    @Test("servers that were seen lately are counted, until they stop", arguments: StoreUnderTest.allCases)
+    @Test("servers that were seen recently are counted, until they stop", arguments: StoreUnderTest.allCases)
     func living(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         func note(_ name: String) async throws -> Int {

@@ -23,7 +23,7 @@ enum RefusalEvidence {
     ///   - renewedAt: when the refused signature or token was made.
     ///   - acceptedAt: when the network last accepted a request with the credential; nil if it never did.
     /// - Returns: `rejectMessage` if the network accepts others with the new signature or token, `holdAddress` if the
-    ///   credential worked lately, otherwise `stopApp`.
+    ///   credential worked recently, otherwise `stopApp`.
     static func verdict(renewedAt: Duration, acceptedAt: Duration?, uptime: Duration) -> Verdict {
         guard let acceptedAt, isKnownToWork(acceptedAt, uptime: uptime) else { return .stopApp }
         let acceptsOthers = acceptedAt > renewedAt && uptime - acceptedAt < overlap
