@@ -84,7 +84,9 @@ struct StoreCopyTests {
         let source = try await StoreUnderTest.postgres.open()
         let later = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(3600)
         try await source.store.write(.control) { _ = try $0.recordServer("peal-1", now: later, seenSince: later) }
-        try await StoreCopy(from: source.engine, to: try StoreUnderTest.sqlite.openEmpty().engine).run { _ in }
+        let target = try StoreUnderTest.sqlite.openEmpty()
+        try await StoreCopy(from: source.engine, to: target.engine).run { _ in }
+        withExtendedLifetime(target) {}
     }
 
     @Test("a store of another master key is not overwritten")
