@@ -37,7 +37,7 @@ poison("6.9.1 WINDOW_UPDATE beyond the connection's limit", FLOW_CONTROL_ERROR, 
 poison("6.10 CONTINUATION of nothing", PROTOCOL_ERROR, lambda s: frame(CONTINUATION, END_HEADERS, s, block()))
 poison("6.10 a header block interrupted", PROTOCOL_ERROR, lambda s: headers(s, flags=0), frame(PING, 0, 0, bytes(8)))
 poison("6.10 a header block without end", ENHANCE_YOUR_CALM,
-       lambda s: headers(s, b"", 0), lambda s: frame(CONTINUATION, 0, s, b"a" * 1000) * 40)  # fmt: skip
+       lambda s: headers(s, b"", 0), lambda s: frame(CONTINUATION, 0, s, b"a" * 1000) * 80)  # fmt: skip
 poison("6.10 empty CONTINUATION frames without end", ENHANCE_YOUR_CALM,
        lambda s: headers(s, b"", 0), lambda s: frame(CONTINUATION, 0, s) * 12_000)  # fmt: skip
 poison("5.1 HEADERS on an idle stream", PROTOCOL_ERROR, headers(20_001))
