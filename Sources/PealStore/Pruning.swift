@@ -220,10 +220,10 @@ enum Pruning {
     static func devices(_ earliest: Timestamp, limit: Int) -> SQL {
         let routes = Route.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")
         return """
-        SELECT app, seq, route FROM device
-        WHERE retired_at <= \(earliest) AND retired_at IS NOT NULL AND route IN (\(name: routes))
-        ORDER BY retired_at LIMIT \(limit)
-        """
+            SELECT app, seq, route FROM device
+            WHERE retired_at <= \(earliest) AND retired_at IS NOT NULL AND route IN (\(name: routes))
+            ORDER BY retired_at LIMIT \(limit)
+            """
     }
 
     static func topics(_ earliest: Timestamp, limit: Int) -> SQL {

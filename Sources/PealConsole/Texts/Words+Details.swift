@@ -41,7 +41,8 @@ extension Word {
     fileprivate static let byItsUser = Word("by its user", "über die Person")
     fileprivate static let byTopicDetail = Word("by topic {}", "über das Thema {}")
     fileprivate static let commaUntil = Word(", until ", ", bis ")
-    fileprivate static let goodMomentDetail = Word("for a good moment, until {}", "für einen guten Moment, spätestens bis {}")
+    fileprivate static let goodMomentDetail = Word(
+        "for a good moment, until {}", "für einen guten Moment, spätestens bis {}")
     fileprivate static let leftAudience = Word(
         "it was not in the audience when its turn came; never handed to a network",
         "war nicht mehr unter den Empfängern, als es an der Reihe war; nie an ein Netz übergeben")

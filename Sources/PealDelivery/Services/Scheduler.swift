@@ -146,7 +146,7 @@ struct Scheduler: Sendable {
             }
             failures.forget(id)
             context.takeDirect(plan.leasedSlices, askedAt: askedAt)
-        } catch where failures.mayPass(error, id, now: askedAt) {
+        } catch let error where failures.mayPass(error, id, now: askedAt) {
             context.logger.warning(
                 "a message will be planned later", metadata: ["message": "\(id)", "error": "\(error)"])
         } catch {

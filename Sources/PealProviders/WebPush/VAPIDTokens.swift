@@ -57,7 +57,9 @@ final class VAPIDTokens: Sendable {
         let uptime = time.uptime
         let name = Key(vapid: key, origin: origin)
         minted.withLock { minted in
-            guard let known = minted[name], [known.authorization, known.replaced].contains(authorization) else { return }
+            guard let known = minted[name], [known.authorization, known.replaced].contains(authorization) else {
+                return
+            }
             minted[name]?.acceptedAt = uptime
         }
     }

@@ -273,7 +273,9 @@ struct OutboundClientTests {
             NIOSSLServerHandler(context: NIOSSLContext(configuration: serverSide)))
         try client.pipeline.syncOperations.addHandler(
             NIOSSLClientHandler(context: NIOSSLContext(configuration: clientSide), serverHostname: "localhost"))
-        for end in [server, client] { end.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil) }
+        for end in [server, client] {
+            end.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        }
         var caught: (any Error)?
         for _ in 0..<10 {
             while let bytes = try client.readOutbound(as: ByteBuffer.self) { _ = try? server.writeInbound(bytes) }
