@@ -43,7 +43,7 @@ final class PostgresConnection: SQLConnection {
         guard settings.preparesStatements else { return }
         // Behind a pooler, other clients would inherit the session's settings, so each transaction sets them.
         var statements = settings.sessionSettings.map { "SET \($0)" }
-        statements.append(settings.durability(isLocal: false))
+        statements.append(PostgresSettings.durability(isLocal: false))
         guard PostgresSettings.run(statements.joined(separator: "; "), on: handle), PQenterPipelineMode(handle) == 1
         else {
             throw PostgresFailure.lost(handle)
@@ -79,7 +79,7 @@ extension PostgresConnection {
         if !settings.preparesStatements {
             opening += settings.sessionSettings.map { "SET LOCAL \($0)" }
             // Reads need not be durable.
-            if isolation != .read { opening.append(settings.durability(isLocal: true)) }
+            if isolation != .read { opening.append(PostgresSettings.durability(isLocal: true)) }
         }
         if let statementSecondsMax { opening.append("SET LOCAL statement_timeout = \(statementSecondsMax * 1000)") }
     }

@@ -43,7 +43,7 @@ package struct PostgresSettings: Sendable {
     }
 
     /// A 2xx means that a message is on the disk, whatever the database's default is.
-    func durability(isLocal: Bool) -> String {
+    static func durability(isLocal: Bool) -> String {
         """
         SELECT set_config('synchronous_commit', 'on', \(isLocal)) \
         WHERE current_setting('synchronous_commit') = 'off'

@@ -98,9 +98,8 @@ package struct StoreCopy: Sendable {
         guard engine.dialect.isShared else { return }
         // Earlier schemas do not have the table.
         let running = try? await engine.read { connection in
-            let now: Timestamp? = try connection.value(clock)
-            return try connection.count(
-                "SELECT COUNT(*) FROM live_server WHERE \(ServerTable.running(now ?? Timestamp(milliseconds: 0)))")
+            guard let now = try connection.value(clock, Timestamp.self) else { return 0 }
+            return try connection.count("SELECT COUNT(*) FROM live_server WHERE \(ServerTable.running(now))")
         }
         guard running ?? 0 == 0 else {
             throw StoreStartFailure(

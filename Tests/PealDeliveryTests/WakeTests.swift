@@ -112,6 +112,17 @@ struct WakeTests {
         }
     }
 
+    /// Schedules a message, lets the wake-up of device 1 become due, and expects that it does not count.
+    private static func expectUncounted(_ fixture: DeliveryFixture) async throws {
+        _ = try await schedule(fixture)
+        let due = fixture.now
+        try await fixture.drive { try await fixture.store.read { try $0.nextWakeAt() ?? due } > due }
+        let installation = try await fixture.store.read { [app = fixture.app] in
+            try $0.installation(app: app, device: 1)
+        }
+        #expect(installation?.wakes.number == 0 && installation?.wakes.lastAt == nil)
+    }
+
     @Test("are not counted while their route is closed: the device could not have answered them")
     func closedRoute() async throws {
         let fixture = try await DeliveryFixture()
@@ -121,13 +132,7 @@ struct WakeTests {
         try await fixture.running(service) {
             try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
             try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            _ = try await Self.schedule(fixture)
-            let due = fixture.now
-            try await fixture.drive { try await fixture.store.read { try $0.nextWakeAt() ?? due } > due }
-            let installation = try await fixture.store.read { [app = fixture.app] in
-                try $0.installation(app: app, device: 1)
-            }
-            #expect(installation?.wakes.number == 0 && installation?.wakes.lastAt == nil)
+            try await Self.expectUncounted(fixture)
         }
     }
 
@@ -137,13 +142,7 @@ struct WakeTests {
         try await Self.install(fixture, 1, route: .apnsSandbox)
         let service = fixture.service()
         try await fixture.running(service) {
-            _ = try await Self.schedule(fixture)
-            let due = fixture.now
-            try await fixture.drive { try await fixture.store.read { try $0.nextWakeAt() ?? due } > due }
-            let installation = try await fixture.store.read { [app = fixture.app] in
-                try $0.installation(app: app, device: 1)
-            }
-            #expect(installation?.wakes.number == 0 && installation?.wakes.lastAt == nil)
+            try await Self.expectUncounted(fixture)
             try await fixture.putCredential(.sandbox)
             fixture.time.advance(by: .seconds(Limits.wakeIntervalSeconds))
             try await fixture.drive { fixture.provider.pages.count == 1 }

@@ -70,12 +70,10 @@ struct Answer: Sendable {
     private static let warningsMax = 8
 
     /// A long answer takes memory until the client has read it.
-    /// - Parameter changesNothing: the request may be refused although it was handled.
-    /// - Throws: `unavailable` when other requests, or other requests of this client or app, hold too much.
+    /// - Throws: as `BodyHold.takeAnswer`.
     mutating func count(in hold: BodyHold, changesNothing: Bool) throws(PealError) {
         guard stream == nil, body.count > Self.pieceBytes else { return }
-        hold.share.becomeKnown()
-        if changesNothing { try hold.share.take(body.count, isUnknown: false) }
+        try hold.takeAnswer(body.count, changesNothing: changesNothing)
         self.hold = hold
     }
 

@@ -47,12 +47,10 @@ package struct ConsoleAnswer: Sendable {
     }
 
     /// A long page takes memory until the browser has read it.
-    /// - Parameter changesNothing: the request may be refused although it was handled.
-    /// - Throws: `unavailable` when other requests, or other requests of this client or app, hold too much.
+    /// - Throws: as `BodyHold.takeAnswer`.
     mutating func count(in hold: BodyHold, changesNothing: Bool) throws(PealError) {
         guard bytes.count > Self.pieceBytes else { return }
-        hold.share.becomeKnown()
-        if changesNothing { try hold.share.take(bytes.count, isUnknown: false) }
+        try hold.takeAnswer(bytes.count, changesNothing: changesNothing)
         body = Self.body(ByteBuffer(bytes: bytes), hold)
     }
 

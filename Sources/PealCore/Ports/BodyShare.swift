@@ -1,4 +1,5 @@
-/// What the body of one request, and the answer to it, take of the memory for all of them.
+/// What the body of one request, and the answer to it, take of the memory for all of them. A port: the API and the
+/// console share one budget, but neither imports the other.
 package protocol BodyShare: AnyObject, Sendable {
     /// - Parameter isUnknown: the caller has not been authenticated yet.
     /// - Throws: `unavailable` when other requests, or other requests of this client or app, hold too much.
@@ -13,6 +14,14 @@ package final class BodyHold: Sendable {
     package let share: any BodyShare
 
     package init(_ share: any BodyShare) { self.share = share }
+
+    /// Counts a long answer.
+    /// - Parameter changesNothing: the request may be refused although it was handled.
+    /// - Throws: `unavailable` when other requests, or other requests of this client or app, hold too much.
+    package func takeAnswer(_ count: Int, changesNothing: Bool) throws(PealError) {
+        share.becomeKnown()
+        if changesNothing { try share.take(count, isUnknown: false) }
+    }
 
     deinit { share.release() }
 }

@@ -252,8 +252,8 @@ package final class OutboundClient: OutboundSender {
         switch error {
         case let error as HTTPClientError: failure(error, isWritten)
         case is WriteGuard.Passed: .late
-        // Only a failed handshake or a refused certificate: after a later TLS error, such as a close without an alert, the request may have been
-        // written.
+        // Only a failed handshake or a refused certificate: after a later TLS error, such as a close without an alert,
+        // the request may have been written.
         case NIOSSLError.handshakeFailed: .unsent("NoTLS")
         case let error as BoringSSLError where error.refusesCertificate: .unsent("NoTLS")
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
