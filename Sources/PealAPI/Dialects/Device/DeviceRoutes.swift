@@ -220,9 +220,7 @@ struct DeviceModels: Sendable {
             of: call.query["campaign"] ?? "", app: caller.installation.app, now: call.now)
         let bytes = release.json.bytes
         let tag = "\"\(Hex.encode(Array(SHA256.hash(data: bytes).prefix(16))))\""
-        var answer = Answer(.notModified)
-        if !call.has(tag: tag) { answer = Answer(.ok, bytes: bytes, type: Answer.jsonType) }
-        answer.headers[.eTag] = tag
+        var answer = call.answer(bytes, type: Answer.jsonType, tag: tag)
         answer.headers[.cacheControl] = "private, no-cache"
         return answer
     }

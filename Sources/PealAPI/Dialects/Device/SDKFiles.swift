@@ -38,9 +38,7 @@ enum SDKFiles {
     }
 
     private static func answer(_ file: File, _ call: Call) -> Answer {
-        var answer = Answer(.notModified)
-        if !call.has(tag: file.tag) { answer = Answer(.ok, bytes: file.bytes, type: type) }
-        answer.headers[.eTag] = file.tag
+        var answer = call.answer(file.bytes, type: type, tag: file.tag)
         answer.headers[.cacheControl] =
             file.isVersioned ? "public, max-age=31536000, immutable" : "public, max-age=3600"
         answer.headers[.contentTypeOptions] = "nosniff"
