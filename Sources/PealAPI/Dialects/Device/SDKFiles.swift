@@ -16,13 +16,6 @@ enum SDKFiles {
         /// Identifies the content.
         let tag: String
         let isVersioned: Bool
-
-        /// For the attribute `integrity` (W3C Subresource Integrity).
-        var integrity: String { "sha384-" + Self.base64(Array(SHA384.hash(data: bytes))) }
-
-        private static func base64(_ bytes: [UInt8]) -> String {
-            Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
-        }
     }
 
     static let files: [File] = WebFiles.all.flatMap { name, bytes in
