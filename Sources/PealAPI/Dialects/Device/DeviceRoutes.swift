@@ -200,14 +200,6 @@ extension Call {
     }
 }
 
-extension Timestamp {
-    /// RFC 3339, always with three decimals.
-    var withMilliseconds: String {
-        let text = description
-        return text.contains(".") ? text : text.dropLast() + ".000Z"
-    }
-}
-
 /// `GET model`: the newest signed model of a campaign.
 struct DeviceModels: Sendable {
     private let services: APIServices
