@@ -55,6 +55,17 @@ extension Access {
     static let pivotalPlatform = Access(platform, .appOfKey(.devices))
 }
 
+extension Call {
+    /// The caller's key, and the platform that it is for.
+    /// - Throws: `forbidden`, which cannot happen on a path of platforms.
+    func platformKey() throws(PealError) -> (key: APIKey, platform: Platform) {
+        guard let key = caller.key, let platform = key.platform else {
+            throw PealError(.forbidden, "this endpoint requires a platform's key")
+        }
+        return (key, platform)
+    }
+}
+
 /// The settings that an app has for its Pivotal clients.
 enum PivotalSettings {
     /// Whether `custom_user_id` must be a signed token.
