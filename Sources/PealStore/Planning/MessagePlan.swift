@@ -109,8 +109,7 @@ extension StoreSession {
             if resolved.predicate.isList {
                 slices = ListPlan.cut(resolved.keys[route] ?? []).map { Self.listSlice($0, template) }
             } else {
-                let named = resolved.addresses[route]?.count ?? 0
-                let estimate = try estimate(app: app, resolved, route, now: now) - named
+                let estimate = try keyEstimate(app: app, resolved, route, now: now)
                 let ranges = KeyRangePlan(lastKey: lastKey, audience: estimate, keysMax: keysMax)
                 if estimate > 0 { slices = Self.rangeSlices(estimate, ranges, template) }
             }
