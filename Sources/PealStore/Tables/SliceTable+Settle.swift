@@ -6,15 +6,9 @@ extension SliceTable {
     /// is released becomes held.
     static func settle(_ settlement: Settlement, now: Timestamp) -> SQL {
         let (state, leaseUntil, readyAt) = after(settlement.next, now: now)
-        let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
         return """
-            UPDATE slice SET \(set: [
-                "cursor": settlement.cursorAfter, "counts": CountsCoding.encode(settlement.counts),
-                "ready_at": readyAt, "doubt": settlement.doubt,
-            ]),
-                lease_until = \(leaseUntil),
-                pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
-                state = \(effective(after: state))
+            UPDATE slice SET \(answers(of: settlement)), ready_at = \(readyAt), lease_until = \(leaseUntil),
+                pages = pages + \(settlement.logRow == nil ? 0 : 1), state = \(effective(after: state))
             WHERE \(isCurrent(settlement))
             """
     }
@@ -130,7 +124,7 @@ extension SliceTable {
         """
     }
 
-    /// What is stored about a page whose row cannot be written to the log.
+    /// What a slice stores about a page, whether or not the log has its row.
     private static func answers(of settlement: Settlement) -> SQL {
         let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
         return """
