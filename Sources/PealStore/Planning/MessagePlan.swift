@@ -139,11 +139,10 @@ extension StoreSession {
         _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ template: Slice.ID,
         rangeStart: Int64? = nil
     ) -> Slice {
-        Slice(
-            id: .init(
-                app: template.app, message: template.message, route: template.route,
-                rangeStart: rangeStart ?? range.lowerBound, part: 0),
-            keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
+        var id = template
+        id.rangeStart = rangeStart ?? range.lowerBound
+        return Slice(
+            id: id, keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
             estimate: estimate, lane: .bulk)
     }
 

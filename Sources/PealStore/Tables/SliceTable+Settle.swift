@@ -340,11 +340,9 @@ extension StoreSession {
 
     /// The slices of deferred keys that stay with the worker, unless they were taken back meanwhile.
     private func leasedParts(_ settlement: Settlement) throws -> [Slice] {
-        let parent = settlement.slice
-        return try settlement.deferrals.filter { $0.leasedUntil != nil && !$0.keys.isEmpty }.compactMap { deferral in
-            let id = Slice.ID(
-                app: parent.app, message: parent.message, route: parent.route, rangeStart: parent.rangeStart,
-                part: deferral.part)
+        try settlement.deferrals.filter { $0.leasedUntil != nil && !$0.keys.isEmpty }.compactMap { deferral in
+            var id = settlement.slice
+            id.part = deferral.part
             return try connection.first(
                 """
                 SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.matching(id))
