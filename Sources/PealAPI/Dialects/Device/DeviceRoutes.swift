@@ -174,32 +174,6 @@ extension DeviceRoutes {
     }
 }
 
-/// A device as the caller.
-struct DeviceCaller: Sendable {
-    let installation: Installation
-    let id: DeviceID
-    let app: App
-
-    /// Checks that a request is about the caller's own device.
-    /// - Throws: `forbidden`.
-    func check(_ device: DeviceID) throws(PealError) {
-        guard device == id else {
-            throw PealError(.forbidden, "device must be the one that the token belongs to", field: "device")
-        }
-    }
-}
-
-extension Call {
-    /// The device that the token belongs to.
-    /// - Throws: `forbidden`, which cannot happen on a path of devices.
-    func device() throws(PealError) -> DeviceCaller {
-        guard case .device(let device) = caller.identity else {
-            throw PealError(.forbidden, "this endpoint requires a device token")
-        }
-        return device
-    }
-}
-
 /// `GET model`: the newest signed model of a campaign.
 struct DeviceModels: Sendable {
     private let services: APIServices
