@@ -17,8 +17,6 @@ struct ContextPushDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
 
-    func spelling(of field: MessageField) -> String { ContextPushSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
         ContextPushDocument.document(Describing(policy: ContextPushShapes.policy, now: now), options)
     }

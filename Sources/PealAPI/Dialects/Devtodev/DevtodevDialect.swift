@@ -15,8 +15,6 @@ struct DevtodevDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
 
-    func spelling(of field: MessageField) -> String { DevtodevSpelling().path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
         DevtodevDocument.document(Describing(policy: .tolerant, now: now))
     }
@@ -100,7 +98,7 @@ enum DevtodevRefusals {
 /// The names that a request's members have for the fields of a message.
 struct DevtodevSpelling {
     /// The name of the request's Windows object.
-    var windowsName = "uwp"
+    let windowsName: String
 
     func path(of field: MessageField) -> String {
         guard let platform = field.platform else { return "payload" }

@@ -14,8 +14,6 @@ struct PivotalDialect: Dialect {
 
     func background(_ services: APIServices) -> [@Sendable () async -> Void] { [PivotalHeartbeat(services).run] }
 
-    func spelling(of field: MessageField) -> String { PivotalSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { PivotalDocument.document }
 }
 

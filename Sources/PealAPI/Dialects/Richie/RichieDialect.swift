@@ -15,8 +15,6 @@ struct RichieDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { RichieRoutes(services).all }
 
-    func spelling(of field: MessageField) -> String { RichieSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
         RichieDocument.document(Describing(policy: .tolerant, now: now), options)
     }
