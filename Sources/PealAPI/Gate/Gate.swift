@@ -56,6 +56,7 @@ struct Gate: RouterMiddleware {
             services.refusals.note(refusal, visit, method: request.method.rawValue, at: services.time.now)
             answer = dialect.envelope.answer(
                 refusal, path: path?.text ?? String(raw), now: services.time.now, requestID: visit.requestID)
+            if let seconds = refusal.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
             if refusal.field == BodyDecoder.fieldName { answer.headers[.acceptEncoding] = "gzip" }
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }

@@ -53,7 +53,6 @@ struct ContextPushEnvelope: Envelope {
         let isPlatform = error.field == "platform" && error.code == .notSupported
         let status = isPlatform ? 422 : Self.status(of: error.code)
         var answer = Answer(HTTPResponse.Status(code: status), ["error": NativeEnvelope.json(error)])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Token realm=\"push\"" }
         return answer
     }

@@ -70,7 +70,6 @@ struct DevtodevEnvelope: Envelope {
                 "status_code": .integer(status),
                 "errors": [["code": .integer(code.rawValue), "msg": .string(message)]],
             ])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "UserToken realm=\"push\"" }
         return answer
     }

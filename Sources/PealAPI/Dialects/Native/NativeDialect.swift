@@ -82,7 +82,6 @@ struct NativeEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp, requestID: String) -> Answer {
         var answer = Answer(
             HTTPResponse.Status(code: error.code.httpStatus), ["error": Self.json(error, requestID: requestID)])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Bearer realm=\"peal\"" }
         return answer
     }

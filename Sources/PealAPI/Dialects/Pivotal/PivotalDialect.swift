@@ -103,7 +103,6 @@ struct PivotalEnvelope: Envelope {
                 "error": .string(Self.phrase(error.code)), "message": .string(error.messageNamingField),
                 "path": .string(path),
             ])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized {
             answer.headers[.wwwAuthenticate] = "Basic realm=\"\(error.realm ?? "Push")\""
         }
