@@ -62,6 +62,12 @@ struct Call: Sendable {
         return id
     }
 
+    /// A text in the path, such as a name.
+    /// - Throws: `invalid_field`, naming the parameter.
+    func text(_ parameter: String) throws(PealError) -> String {
+        try Shape.text().value(of: self.parameter(parameter), named: parameter)
+    }
+
     /// The body as a JSON object.
     /// - Throws: `invalid_json` with line and column.
     /// - Parameter isLenient: as in `JSONParser.parse`.
