@@ -42,7 +42,7 @@ struct NativeMessages: Sendable {
     ) throws(PealError) -> MessageDraft {
         let json = try call.object()
         let app = try call.app()
-        return try reader(app, facts.credentials).draft(of: json, facts, id: id, app: app.key, now: call.now)
+        return try reader(app, facts.credentials).draft(of: json, facts, id: id, now: call.now)
     }
 
     private func send(_ call: Call) async throws -> Answer {
