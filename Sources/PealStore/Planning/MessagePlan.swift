@@ -5,7 +5,12 @@ extension StoreSession {
         guard let message = try message(app: app, id: id), let draft = try draft(of: message) else {
             throw PealError.notFound("message")
         }
-        return try plan(message, draft, owner: owner, now: now)
+        guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
+        let outline = try outline(message, draft, owner: owner, now: now)
+        try connection.post(
+            "UPDATE message SET \(set: outline.start.columns) WHERE \(MessageTable.matching(app, id))")
+        return try store(
+            outline, of: message, owner: owner, leaseUntil: now + .seconds(Limits.leaseSeconds), now: now)
     }
 
     func insertPlanned(_ draft: MessageDraft, under offer: LeaseOffer?, now: Timestamp) throws -> Plan {
@@ -13,15 +18,6 @@ extension StoreSession {
         let outline = try outline(message, draft, owner: offer?.owner, now: now)
         try insertMessage(draft, outline.start)
         return try store(outline, of: message, owner: offer?.owner, leaseUntil: offer?.leaseUntil ?? now, now: now)
-    }
-
-    private func plan(_ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
-        guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
-        let outline = try outline(message, draft, owner: owner, now: now)
-        try connection.post(
-            "UPDATE message SET \(set: outline.start.columns) WHERE \(MessageTable.matching(message.app, message.id))")
-        return try store(
-            outline, of: message, owner: owner, leaseUntil: now + .seconds(Limits.leaseSeconds), now: now)
     }
 
     /// What planning decided about a message: its audience, its slices and its first state.
