@@ -30,9 +30,7 @@ package struct CampaignVerbs: Sendable {
                 (
                     try store.messages(
                         app: app, MessageFilter(campaignID: id), before: before, limit: Limits.listItemsMax
-                    ).map { message in
-                        try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
-                    },
+                    ).map { try store.report(of: $0) },
                     try store.prunedTotal(app: app, campaign: id)
                 )
             }

@@ -142,8 +142,7 @@ struct NativeMessages: Sendable {
         let app = try call.app().key
         let (reports, isComplete) = try await services.store.checkedList(.heavy) { store, more in
             try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount + more).map { message in
-                var report =
-                    try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+                var report = try store.report(of: message)
                 report.overview = try store.overview(app: app, id: message.id)
                 return report
             }
