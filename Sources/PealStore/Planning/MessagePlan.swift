@@ -31,8 +31,8 @@ extension StoreSession {
     private func outline(
         _ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp
     ) throws -> Outline {
-        let environment = draft.options.audienceEnvironment(in: draft.content)
-        let resolved = try resolve(app: message.app, draft.audience, environment: environment, now: now)
+        let resolved = try resolve(
+            app: message.app, draft.audience, environment: draft.audienceEnvironment, now: now)
         let isDirect = draft.audience.isExplicit && resolved.namedCount <= Limits.directDevicesMax
         var slices = try cut(resolved, app: message.app, message: message.id, now: now)
         for index in slices.indices {
