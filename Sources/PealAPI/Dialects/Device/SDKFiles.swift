@@ -34,13 +34,8 @@ enum SDKFiles {
         var answer = call.answer(file.bytes, type: type, tag: file.tag)
         answer.headers[.cacheControl] =
             file.isVersioned ? "public, max-age=31536000, immutable" : "public, max-age=3600"
-        answer.headers[.contentTypeOptions] = "nosniff"
-        answer.headers[.resourcePolicy] = "cross-origin"
+        answer.headers[.xContentTypeOptions] = "nosniff"
+        answer.headers[.crossOriginResourcePolicy] = "cross-origin"
         return answer
     }
-}
-
-extension HTTPField.Name {
-    static let contentTypeOptions = HTTPField.Name("X-Content-Type-Options") ?? .date
-    static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .date
 }
