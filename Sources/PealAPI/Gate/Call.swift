@@ -110,8 +110,8 @@ struct Call: Sendable {
         }
     }
 
-    /// The answer to a GET of a document with that tag: 304 if the caller has this version already (`If-None-Match`, RFC
-    /// 9110 §13.1.2: weak comparison).
+    /// The answer to a GET of a document with that tag: 304 if the caller has this version already (`If-None-Match`,
+    /// RFC 9110 §13.1.2: weak comparison).
     func answer(_ bytes: [UInt8], type: String, tag: String) -> Answer {
         let isKnown = headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.contains { given in
             ["*", tag, "W/\(tag)"].contains(String(given).trimmedBlanks)

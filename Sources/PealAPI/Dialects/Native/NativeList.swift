@@ -59,8 +59,8 @@ struct NativeList {
     /// The cursor as a name; nil for the first page. No name contains U+0000: those after `a\0b` are those after `a`.
     var name: String? { cursor.map { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } }
 
-    /// Cuts the fetched items to the limit and to `Limits.listBytesMax`, and adds the cursor of the next page. Each item
-    /// is written as it is counted, because a page may have megabytes.
+    /// Cuts the fetched items to the limit and to `Limits.listBytesMax`, and adds the cursor of the next page. Writes
+    /// each item as it is counted, because a page may have megabytes.
     /// - Parameter isComplete: whether every row could be read.
     func answer<Item>(
         _ fetched: [Item], isComplete: Bool = true, cursor: (Item) -> [UInt8], json: (Item) throws -> JSON
