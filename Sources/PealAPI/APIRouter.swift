@@ -18,7 +18,7 @@ package struct APIContext: RequestContext {
 /// answers 405 to a known path with the wrong method, and writes every refusal in the dialect's envelope.
 package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
-    let endpoints = dialectEndpoints(services)
+    let endpoints = apiEndpoints(services)
     routes.add(services.options.hasAdminListener ? endpoints.filter { !$0.access.isAdmins } : endpoints)
     routes.add(openAPI(services, endpoints).all)
     return router(of: routes, services)
@@ -35,7 +35,7 @@ package func buildAdminRouter(_ services: APIServices) -> Router<APIContext> {
 }
 
 /// Every endpoint except the OpenAPI document.
-func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
+func apiEndpoints(_ services: APIServices) -> [Endpoint] {
     Dialects.all.flatMap { $0.endpoints(services) }
         + HealthRoutes(services, showsDetails: !services.options.hasAdminListener).all
         + (services.options.servesMetrics && !services.options.hasAdminListener
@@ -48,7 +48,7 @@ private func openAPI(_ services: APIServices, _ endpoints: [Endpoint]) -> OpenAP
 
 /// Every method of every path, such as `GET /peal/v1/apps/{app}`.
 package func servedOperations(_ services: APIServices) -> [String] {
-    let endpoints = dialectEndpoints(services)
+    let endpoints = apiEndpoints(services)
     let all = endpoints + openAPI(services, endpoints).all
     return all.map { "\($0.method) \(APIOperation.template(of: $0.path))" }
 }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 package import Logging
 package import PealCore
 package import PealExperiments
@@ -68,6 +69,14 @@ package struct APIServices: Sendable {
     func sendingFacts(_ app: App, for caller: Caller) async throws -> SendingFacts {
         if let facts = caller.sendingFacts, caller.app?.key == app.key { return facts }
         return try await store.read { try SendingFacts(app, $0) }
+    }
+
+    /// The answer to a POST that changes nothing, stored if the request has an idempotency key.
+    func answer(_ report: JSON, keptFor call: Call) async throws -> Answer {
+        guard call.idempotent != nil else { return Answer(.ok, report) }
+        let kept = try await store.commit(
+            .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
+        return Answer(kept.reply)
     }
 
     /// Ends the progress streams; otherwise a stopping server would wait for their requests.

@@ -12,15 +12,7 @@ struct RulesTests {
     ) async throws -> DeliveryFixture {
         let fixture = try await DeliveryFixture(engine)
         try await fixture.set(rules)
-        try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
-            for (index, zone) in zones.enumerated() {
-                let registration = DeviceRegistration(
-                    id: DeliveryFixture.deviceID(index + 1),
-                    address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(index + 1)),
-                    topics: ["news"], timeZone: zone)
-                _ = try session.register(registration, app: app, now: now)
-            }
-        }
+        try await fixture.register(zones: zones.enumerated().map { ($0 + 1, $1) })
         return fixture
     }
 
@@ -119,15 +111,11 @@ struct RulesTests {
         let fixture = try await Self.open(engine, .init([("default_time_zone", "Asia/Kathmandu")]), zones: zones)
         // 18:00 on the 22nd: 4:00 UTC on the line islands, 6:00 on the 23rd in the last zone.
         let reading = fixture.now + .seconds(86_400 + 18 * 3600)
-        var options = MessageOptions()
-        options.recipientsTime = reading
         let due: [Int64] = [4, 9, 17, 12, 23, 30, 17].map { $0 * 3600 + 86_400 }
         let service = fixture.service()
         let start = fixture.now
         try await fixture.running(service) {
-            let draft = fixture.draft(
-                .all, options: options, startAt: MessageLife.firstStart(of: reading), lifeSeconds: 86_400 * 3)
-            let id = try await fixture.accept(draft, engine: service)
+            let id = try await fixture.accept(fixture.draft(recipientsTime: reading), engine: service)
             var seen: [DeviceKey: Int64] = [:]
             var held: String?
             try await fixture.drive(by: .seconds(120)) {
@@ -158,26 +146,14 @@ struct RulesTests {
         let fixture = try await Self.open(engine, .init(), zones: Array(repeating: "Europe/Vienna", count: 3))
         // 18:00 on the 21st: 17:00 UTC in Vienna, 23:00 in New York, 9:00 in Tokyo.
         let reading = fixture.now + .seconds(18 * 3600)
-        var options = MessageOptions()
-        options.recipientsTime = reading
         let service = fixture.service()
         let start = fixture.now
         try await fixture.running(service) {
-            let draft = fixture.draft(
-                .all, options: options, startAt: MessageLife.firstStart(of: reading), lifeSeconds: 86_400 * 3)
-            let id = try await fixture.accept(draft, engine: service)
+            let id = try await fixture.accept(fixture.draft(recipientsTime: reading), engine: service)
             try await fixture.drive(by: .seconds(120)) {
                 try await fixture.lastEvent(id, 1) == "held RecipientTimeZone, until 2026-11-21T17:00:00Z"
             }
-            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
-                for (number, zone) in [(1, "America/New_York"), (2, "Asia/Tokyo")] {
-                    let registration = DeviceRegistration(
-                        id: DeliveryFixture.deviceID(number),
-                        address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(number)),
-                        topics: ["news"], timeZone: zone)
-                    _ = try session.register(registration, app: app, now: now)
-                }
-            }
+            try await fixture.register(zones: [(1, "America/New_York"), (2, "Asia/Tokyo")])
             try await fixture.drive(by: .seconds(120)) { fixture.provider.sentCount(id) == 2 }
             #expect(Set(fixture.provider.sent(id).keys) == [2, 3])
             #expect(fixture.now - start >= .seconds(17 * 3600) && fixture.now - start < .seconds(18 * 3600))
@@ -206,14 +182,7 @@ struct RulesTests {
         let census = try await fixture.census()
         #expect(census.slicesWaiting == 2 && census.slicesLeased == 0)
         // A device that moves to a zone where it is day stays in its list.
-        try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
-            let registration = DeviceRegistration(
-                id: DeliveryFixture.deviceID(2),
-                address: Address(
-                    route: .apnsProduction, bytes: DeliveryFixture.address(2)), topics: ["news"],
-                timeZone: "Asia/Tokyo")
-            _ = try session.register(registration, app: app, now: now)
-        }
+        try await fixture.register(zones: [(2, "Asia/Tokyo")])
         let second = fixture.service()
         try await fixture.running(second) {
             try await fixture.drive(by: .seconds(60)) { try await fixture.state(id) == .sent }
@@ -348,6 +317,26 @@ extension DeliveryFixture {
             stored.settings.replaceRules(rules)
             try session.updateApp(stored)
         }
+    }
+
+    /// Registers devices in the topic `news`, or changes their time zones.
+    func register(zones: [(number: Int, zone: String?)]) async throws {
+        try await store.write(.control) { [app, now] session in
+            for (number, zone) in zones {
+                let registration = DeviceRegistration(
+                    id: Self.deviceID(number),
+                    address: Address(route: .apnsProduction, bytes: Self.address(number)), topics: ["news"],
+                    timeZone: zone)
+                _ = try session.register(registration, app: app, now: now)
+            }
+        }
+    }
+
+    /// A message to all devices, sent to each when its clock shows `reading`.
+    func draft(recipientsTime reading: Timestamp) -> MessageDraft {
+        var options = MessageOptions()
+        options.recipientsTime = reading
+        return draft(.all, options: options, startAt: MessageLife.firstStart(of: reading), lifeSeconds: 86_400 * 3)
     }
 
     /// The last event and its detail in the trail of the device with the given number.

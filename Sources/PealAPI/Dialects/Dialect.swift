@@ -31,8 +31,6 @@ protocol Dialect: Sendable {
     func endpoints(_ services: APIServices) -> [Endpoint]
     /// The dialect's background work: functions that run until they are cancelled.
     func background(_ services: APIServices) -> [@Sendable () async -> Void]
-    /// The path in the dialect's requests that holds a message's field.
-    func spelling(of field: MessageField) -> String
     /// The dialect's part of the OpenAPI document; nil if it has no endpoints yet.
     /// - Parameters:
     ///   - now: times that must be in the future are later than this.
@@ -142,5 +140,18 @@ extension StoreReading {
         // PostgreSQL's texts cannot contain U+0000, so no app's id does.
         guard !name.utf8.contains(0) else { return nil }
         return try app(dialect: dialect, id: name) ?? AppID(name).flatMap { try app($0) }
+    }
+}
+
+extension MessagePreview {
+    /// Checks a message. Errors name the field as the dialect spells it.
+    func check(
+        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], spelling: (MessageField) -> String
+    ) throws(PealError) {
+        do {
+            try check(draft, app: app, records)
+        } catch {
+            throw error.error(spelling: spelling)
+        }
     }
 }

@@ -62,6 +62,12 @@ struct Call: Sendable {
         return id
     }
 
+    /// A text in the path, such as a name.
+    /// - Throws: `invalid_field`, naming the parameter.
+    func text(_ parameter: String) throws(PealError) -> String {
+        try Shape.text().value(of: self.parameter(parameter), named: parameter)
+    }
+
     /// The body as a JSON object.
     /// - Throws: `invalid_json` with line and column.
     /// - Parameter isLenient: as in `JSONParser.parse`.
@@ -104,10 +110,14 @@ struct Call: Sendable {
         }
     }
 
-    /// Whether the caller has the version with that tag already (`If-None-Match`, RFC 9110 §13.1.2: weak comparison).
-    func has(tag: String) -> Bool {
-        headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.contains { given in
+    /// The answer to a GET of a document with that tag: 304 if the caller has this version already (`If-None-Match`,
+    /// RFC 9110 §13.1.2: weak comparison).
+    func answer(_ bytes: [UInt8], type: String, tag: String) -> Answer {
+        let isKnown = headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.contains { given in
             ["*", tag, "W/\(tag)"].contains(String(given).trimmedBlanks)
         }
+        var answer = isKnown ? Answer(.notModified) : Answer(.ok, bytes: bytes, type: type)
+        answer.headers[.eTag] = tag
+        return answer
     }
 }

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Writes refusals in the format of one dialect.
+/// Writes refusals in the format of one dialect. The gate adds `Retry-After`.
 protocol Envelope: Sendable {
     /// - Parameter path: the path of the request.
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer

@@ -56,6 +56,7 @@ struct Gate: RouterMiddleware {
             services.refusals.note(refusal, visit, method: request.method.rawValue, at: services.time.now)
             answer = dialect.envelope.answer(
                 refusal, path: path?.text ?? String(raw), now: services.time.now, requestID: visit.requestID)
+            if let seconds = refusal.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
             if refusal.field == BodyDecoder.fieldName { answer.headers[.acceptEncoding] = "gzip" }
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
@@ -88,7 +89,6 @@ struct Gate: RouterMiddleware {
         let (now, uptime) = (services.time.now, services.time.uptime)
         let handled = uptime - (visit.handledAt ?? uptime)
         let root = TraceSpan.root(of: message)
-        let link = HTTPField.Name("traceparent").flatMap { request.headers[$0] }
         traces.record([
             TraceSpan(
                 .request, of: message, id: root, parent: nil, start: now - duration, duration: duration,
@@ -96,7 +96,8 @@ struct Gate: RouterMiddleware {
                     "http.request.method": .string(request.method.label), "http.route": .string(visit.route ?? "none"),
                     "http.response.status_code": .integer(Int64(status)), "peal.request_id": .string(visit.requestID),
                     "peal.message": .string(message.description),
-                ], isFailed: status >= 500, link: link.flatMap { TraceSpan.Link(traceparent: $0) }),
+                ], isFailed: status >= 500,
+                link: request.headers[.traceparent].flatMap { TraceSpan.Link(traceparent: $0) }),
             TraceSpan(
                 .accept, of: message, id: root ^ 1, parent: root, start: now - handled, duration: handled),
         ])

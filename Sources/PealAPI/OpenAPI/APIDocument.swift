@@ -156,7 +156,7 @@ struct DialectDocument: Sendable {
         if answers.contains(where: { $0.headers[.wwwAuthenticate] != nil }) {
             headers["WWW-Authenticate"] = ["$ref": "#/components/headers/Challenge"]
         }
-        if answers.contains(where: { $0.headers[.retryAfter] != nil }) || codes.contains(.conflict) {
+        if codes.contains(where: { PealError($0, "").retrySeconds != nil || $0 == .conflict }) {
             headers["Retry-After"] = ["$ref": "#/components/headers/RetryAfter"]
         }
         let words = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")

@@ -33,11 +33,7 @@ final class OpenAPIRoutes: Sendable {
 
     @Sendable private func get(_ call: Call) -> Answer {
         let document = bytes()
-        var answer = Answer(.notModified)
-        if !call.has(tag: document.tag) {
-            answer = Answer(.ok, bytes: document.bytes, type: Answer.jsonType)
-        }
-        answer.headers[.eTag] = document.tag
+        var answer = call.answer(document.bytes, type: Answer.jsonType, tag: document.tag)
         answer.headers[.cacheControl] = "no-cache"
         return answer
     }

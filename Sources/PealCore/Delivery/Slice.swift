@@ -4,12 +4,12 @@ package struct Slice: Sendable, Hashable {
     package struct ID: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
-        package let route: Route
+        package var route: Route
         /// The first key of the key range; `addressRange` for unregistered addresses, `momentRange` for alerts of
         /// moments.
-        package let rangeStart: Int64
+        package var rangeStart: Int64
         /// 0 for the range itself, a random positive number for each list that was split from it.
-        package let part: Int64
+        package var part: Int64
 
         package init(app: AppKey, message: MessageID, route: Route, rangeStart: Int64, part: Int64) {
             self.app = app

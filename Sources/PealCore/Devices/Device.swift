@@ -189,6 +189,11 @@ package struct DeviceDetail: Sendable, Hashable {
 
     package init() {}
 
+    /// The device's address as the app sent it; a subscription as JSON.
+    package func text(of address: Address) -> String {
+        addressAsSent ?? address.json.stringValue ?? address.json.text
+    }
+
     package struct PastRetirement: Sendable, Hashable {
         package let retirement: Device.Retirement
         /// When the device registered again.

@@ -102,6 +102,14 @@ package struct RenderOrder: Sendable {
         self.now = now
         self.startedAt = min(now, startedAt ?? now)
     }
+
+    /// A text of the content in the order's locale.
+    package func text(_ text: LocalizedText?) -> String? {
+        text?.text(for: locale, fallback: content.defaultLocale)
+    }
+
+    /// Until when the network may keep the notification; nil if it must not keep it.
+    package var keptUntil: Timestamp? { options.life?.isOneAttempt == true ? nil : expiresAt }
 }
 
 /// A page for a provider to send. Immutable, so that connections on any thread read it without a lock.

@@ -68,7 +68,7 @@ package protocol StoreReading {
     func starredDevices(app: AppKey) throws -> [Device]
 
     func message(app: AppKey, id: MessageID) throws -> Message?
-    func report(app: AppKey, id: MessageID) throws -> MessageReport?
+    func report(of message: Message) throws -> MessageReport
     /// nil when there is no such message.
     func overview(app: AppKey, id: MessageID) throws -> MessageOverview?
     /// Newest first, starting before `cursor`.
@@ -270,6 +270,10 @@ package protocol StoreReading {
 }
 
 extension StoreReading {
+    package func report(app: AppKey, id: MessageID) throws -> MessageReport? {
+        try message(app: app, id: id).map { try report(of: $0) }
+    }
+
     /// The next devices of `candidates` after `cursor`, with addresses and without people.
     package func page(
         of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp

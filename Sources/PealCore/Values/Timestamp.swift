@@ -51,6 +51,12 @@ extension Timestamp: CustomStringConvertible {
         }
     }
 
+    /// The same, always with milliseconds.
+    package var withMilliseconds: String {
+        let text = description
+        return text.contains(".") ? text : text.dropLast() + ".000Z"
+    }
+
     /// Writes numbers with leading zeros.
     private struct DigitWriter {
         let text: UnsafeMutableBufferPointer<UInt8>

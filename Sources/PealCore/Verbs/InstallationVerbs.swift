@@ -151,14 +151,12 @@ package struct InstallationVerbs: Sendable {
         let visible = try await visible(to: device, app: app, sync.events, now: now)
         let refused = try await report(sync, visible: visible, of: device, app: app, now: now)
         return try await store.read { store in
-            guard let owner = try store.device(app: app, key: device) else {
-                throw PealError(.unauthorized, "the device was deleted")
-            }
-            var result = try MomentReader(store: store, device: owner, app: app).open(sync)
+            let reader = try Self.reader(device, app: app, in: store)
+            var result = try reader.open(sync)
             result.refused = refused
             result.rules = try store.app(key: app)?.settings.rules ?? SendRules()
             result.models = try store.newModels(
-                app: app, userID: owner.userID, held: sync.heldModels, now: now)
+                app: app, userID: reader.device.userID, held: sync.heldModels, now: now)
             return result
         }
     }
@@ -168,14 +166,12 @@ package struct InstallationVerbs: Sendable {
         _ sync: DeviceSync, visible: Set<MessageID>, of device: DeviceKey, app: AppKey, now: Timestamp
     ) async throws -> [RefusedEvent] {
         try await store.write(.intake) { store in
-            guard var installation = try store.installation(app: app, device: device),
-                let owner = try store.device(app: app, key: device)
-            else { throw PealError(.unauthorized, "the device was deleted") }
+            guard var installation = try store.installation(app: app, device: device) else { throw Self.deleted }
+            let reader = try Self.reader(device, app: app, in: store)
             installation.seenAt = max(installation.seenAt, now)
             installation.report(wakes: sync.wakes, at: now)
             if let capabilities = sync.capabilities { installation.capabilities = capabilities }
-            try store.classify(&installation, of: owner, at: now)
-            let reader = MomentReader(store: store, device: owner, app: app)
+            try store.classify(&installation, of: reader.device, at: now)
             let refused = try reader.record(sync.events, visible: visible, in: store, now: now)
             let mayWait = try !sync.held.isEmpty || reader.hasOpen()
             if mayWait, installation.wakes.dueAt == nil, installation.capabilities.choosesMoments {
@@ -205,12 +201,10 @@ package struct InstallationVerbs: Sendable {
         now: Timestamp
     ) async throws -> MomentVerbs.Grant {
         try await store.write(.intake) { store in
-            guard let installation = try store.installation(app: app, device: device),
-                let owner = try store.device(app: app, key: device)
-            else { throw PealError(.unauthorized, "the device was deleted") }
-            guard let moment = try MomentReader(store: store, device: owner, app: app).moment(message) else {
-                throw PealError.notFound("message")
-            }
+            guard let installation = try store.installation(app: app, device: device) else { throw Self.deleted }
+            let reader = try Self.reader(device, app: app, in: store)
+            guard let moment = try reader.moment(message) else { throw PealError.notFound("message") }
+            let owner = reader.device
             // The device had it for a former user. The current user must not see it.
             guard owner.userID.map(ExactText.init) == ExactText(moment.userID) else { return .refused(.closed) }
             let claim = MomentClaim(
@@ -231,14 +225,20 @@ package struct InstallationVerbs: Sendable {
     ) async throws -> [RefusedEvent] {
         let visible = try await visible(to: device, app: app, events, and: message, now: now)
         return try await store.write(.intake) { store in
-            guard let owner = try store.device(app: app, key: device) else {
-                throw PealError(.unauthorized, "the device was deleted")
-            }
+            let reader = try Self.reader(device, app: app, in: store)
             if let message, !visible.contains(message) { throw PealError.notFound("message") }
-            return try MomentReader(store: store, device: owner, app: app)
-                .record(events, visible: visible, in: store, now: now)
+            return try reader.record(events, visible: visible, in: store, now: now)
         }
     }
+
+    /// What the calling device may see.
+    /// - Throws: `unauthorized` if it was deleted.
+    private static func reader(_ key: DeviceKey, app: AppKey, in store: any StoreReading) throws -> MomentReader {
+        guard let device = try store.device(app: app, key: key) else { throw deleted }
+        return MomentReader(store: store, device: device, app: app)
+    }
+
+    private static let deleted = PealError(.unauthorized, "the device was deleted")
 }
 
 /// What a device reports and requests in a sync.

@@ -65,7 +65,7 @@ extension AudienceMatch {
         let cutoff = message.cutoffAt
         self.init(device, in: draft, where: condition, joined: joined, cutoff: cutoff)
         guard case .by = self else { return }
-        if let wanted = draft.options.audienceEnvironment(in: draft.content), device.environment != wanted,
+        if let wanted = draft.audienceEnvironment, device.environment != wanted,
             device.address.route.otherEnvironment != nil
         {
             self = .no("its environment is \(device.environment.rawValue), and the message is for \(wanted.rawValue)")

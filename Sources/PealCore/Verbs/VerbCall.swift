@@ -4,7 +4,7 @@ package struct VerbCall: Sendable {
     package let actor: Actor
     package let now: Timestamp
     /// Set if the request has an `Idempotency-Key`.
-    package let request: IdempotentRequest?
+    package private(set) var request: IdempotentRequest?
     /// The client's address; nil for what a device does, or the server on its own.
     package let address: String?
     package let requestID: String?
@@ -24,8 +24,8 @@ package struct VerbCall: Sendable {
 
     /// The same call with another idempotency key.
     package func with(_ request: IdempotentRequest?) -> VerbCall {
-        var call = VerbCall(actor: actor, now: now, request: request, address: address, requestID: requestID)
-        call.noted = noted
+        var call = self
+        call.request = request
         return call
     }
 

@@ -32,9 +32,8 @@ extension SliceRun {
             let page = order.page.part(at: indices.map(whole.orderIndex))
             let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
-            let own = slice.id
-            let id = Slice.ID(
-                app: own.app, message: own.message, route: other, rangeStart: own.rangeStart, part: own.part)
+            var id = slice.id
+            id.route = other
             return submit(page, choice, as: id, access: access, deadline: deadline)
         } catch {
             context.logger.error(

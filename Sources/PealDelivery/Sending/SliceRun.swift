@@ -219,7 +219,11 @@ struct SliceRun: Sendable {
             case .done: .done
             case .release: .release(readyAt: readyAt)
             }
-        guard let conclusion else { return [ending(of: slice, left: unsettled, then, owner: context.owner)] }
+        guard let conclusion else {
+            var counts = slice.counts
+            counts.pending = unsettled
+            return [Settlement(of: slice, by: context.owner, counts: counts, next: then)]
+        }
         var settlements = conclusion.settlements(
             of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].sentAt,
             next: then, keep: keep, part: context.randomness.positiveNumber)
@@ -230,14 +234,6 @@ struct SliceRun: Sendable {
             for index in settlements.indices { settlements[index].added = nil }
         }
         return settlements
-    }
-
-    private func ending(
-        of slice: Slice, left: Int, _ next: Settlement.Next, owner: String
-    ) -> Settlement {
-        var counts = slice.counts
-        counts.pending = left
-        return Settlement(of: slice, by: owner, counts: counts, next: next)
     }
 
     private var readyAt: Timestamp? {

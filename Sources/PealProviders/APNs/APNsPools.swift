@@ -77,27 +77,24 @@ final class APNsPools: Sendable {
 
     private func make(_ route: Route, _ credential: Credential) throws -> Entry {
         let surroundings = settings.surroundings
-        let exchange: APNsExchange
         var context = tls
+        var tokens: ProviderTokens?
         var topics: [String]?
         switch credential.apns {
-        case .token(let signing):
-            exchange = APNsExchange(
-                tokens: try tokens.tokens(for: signing), time: surroundings.time, environment: route.environment,
-                isBroadcast: route.isBroadcast)
+        case .token(let signing): tokens = try self.tokens.tokens(for: signing)
         case .certificate(let certificate):
-            exchange = APNsExchange(
-                tokens: nil, time: surroundings.time, environment: route.environment, isBroadcast: route.isBroadcast)
             context = try Connector.context(caFile: settings.caFile, identity: certificate.identity)
             topics = try LeafCertificate(certificate.identity.certificates).apnsTopics
         case .archive, nil: throw PealError.unsupported("kind")
         }
+        let exchange = APNsExchange(
+            tokens: tokens, time: surroundings.time, environment: route.environment, isBroadcast: route.isBroadcast)
         let endpoints = route.environment == .production ? settings.production : settings.sandbox
         let connector = Connector(
             endpoint: route.isBroadcast ? endpoints.broadcast : endpoints.send, tls: context, group: surroundings.group)
         let pool = ConnectionPool(
             connector: connector, exchange: exchange, settings: settings.pool, time: surroundings.time,
             randomness: surroundings.randomness, logger: surroundings.logger)
-        return Entry(pool: pool, certificateTopics: topics, tokens: exchange.tokens)
+        return Entry(pool: pool, certificateTopics: topics, tokens: tokens)
     }
 }

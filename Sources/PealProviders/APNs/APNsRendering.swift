@@ -69,8 +69,7 @@ enum APNsRendering {
 
     /// 0 means that APNs tries once and does not store the notification.
     private static func expiration(_ order: RenderOrder) -> String {
-        if case .seconds(0) = order.options.life { return "0" }
-        return String(max(0, order.expiresAt.seconds))
+        String(max(0, order.keptUntil?.seconds ?? 0))
     }
 
     /// The push type that the author gave; nil if it follows from the payload.
@@ -148,9 +147,7 @@ enum APNsPayload {
 
     private static func commonAPS(_ order: RenderOrder, isLiveActivity: Bool, isReported: Bool) -> JSON.Members {
         let content = order.content
-        func text(_ text: LocalizedText?) -> JSON? {
-            text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
-        }
+        func text(_ text: LocalizedText?) -> JSON? { order.text(text).map(JSON.string) }
         // The alert of a Live Activity contains its sound.
         var alert = JSON.Members(
             [("title", text(content.title)), ("subtitle", text(content.subtitle)), ("body", text(content.body))]
@@ -172,9 +169,7 @@ enum APNsPayload {
     /// The field that takes up most of the payload.
     static func largestField(_ order: RenderOrder, _ own: APNsContent) -> MessageField {
         let content = order.content
-        func size(_ text: LocalizedText?) -> Int {
-            text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
-        }
+        func size(_ text: LocalizedText?) -> Int { order.text(text)?.utf8.count ?? 0 }
         let sizes: [(MessageField, Int)] = [
             (.body, size(content.body)), (.title, size(content.title)),
             (.subtitle, size(content.subtitle)),

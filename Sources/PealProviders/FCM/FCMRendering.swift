@@ -45,12 +45,9 @@ enum FCMRendering {
 
     private static func notification(_ order: RenderOrder) -> JSON.Members {
         let content = order.content
-        func text(_ text: LocalizedText?) -> JSON? {
-            text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
-        }
         var members = JSON.Members()
-        members["title"] = text(content.title)
-        members["body"] = text(content.body)
+        members["title"] = order.text(content.title).map(JSON.string)
+        members["body"] = order.text(content.body).map(JSON.string)
         members["image"] = content.imageURL.map(JSON.string)
         return members
     }
@@ -76,8 +73,8 @@ enum FCMRendering {
 
     /// The remaining lifetime in whole seconds, at most FCM's maximum; 0 means now or never.
     private static func ttlSeconds(_ order: RenderOrder) -> Int64 {
-        if case .seconds(0) = order.options.life { return 0 }
-        let left = (order.expiresAt.milliseconds - order.now.milliseconds) / 1000
+        guard let end = order.keptUntil else { return 0 }
+        let left = (end.milliseconds - order.now.milliseconds) / 1000
         return min(max(left, 0), Limits.fcmTTLSecondsMax)
     }
 }
@@ -276,9 +273,7 @@ enum FCMSize {
 
     private static func largestField(_ order: RenderOrder, _ own: FCMFields) -> MessageField {
         let content = order.content
-        func size(_ text: LocalizedText?) -> Int {
-            text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
-        }
+        func size(_ text: LocalizedText?) -> Int { order.text(text)?.utf8.count ?? 0 }
         let field = FCMFields.field
         let isShown = !own.isDataOnly && !order.options.isBackground
         let shown: [(MessageField, Int)] = [

@@ -20,7 +20,7 @@ enum MPNSRendering {
         guard size.excess == 0 else {
             throw .tooLarge("the MPNS payload", size, for: type.rawValue, field: fields.largestField)
         }
-        let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
+        let expiresAt = order.keptUntil
         let delay = delay(order.options, until: expiresAt, now: order.now)
         var headers: [Notification.Header] = [.init("content-type", "text/xml")]
         if let target = type.target { headers.append(.init("x-windowsphone-target", target)) }

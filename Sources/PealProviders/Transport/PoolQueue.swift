@@ -81,18 +81,13 @@ struct PoolQueue {
     /// Takes the next run that fits. Orders that may no longer begin go to `refusals`.
     mutating func pull(_ budget: Budget, uptime: Duration, refusals: inout [RefusedDevices]) -> Run? {
         if let run = pullResends(budget, uptime: uptime, refusals: &refusals) { return run }
-        if let run = Self.pull(
-            from: &direct, streams: budget.streams, windowBytes: budget.windowBytes, budget, uptime, &refusals)
-        {
-            return run
-        }
-        return Self.pull(
-            from: &bulk, streams: budget.bulkStreams, windowBytes: budget.bulkWindowBytes, budget, uptime, &refusals)
+        if let run = Self.pull(from: &direct, budget, uptime, &refusals) { return run }
+        return Self.pull(from: &bulk, budget, uptime, &refusals)
     }
 
     private static func pull(
-        from lane: inout CircularBuffer<Waiting>, streams: Int, windowBytes: Int, _ budget: Budget,
-        _ uptime: Duration, _ refusals: inout [RefusedDevices]
+        from lane: inout CircularBuffer<Waiting>, _ budget: Budget, _ uptime: Duration,
+        _ refusals: inout [RefusedDevices]
     ) -> Run? {
         while let first = lane.first {
             if let answer = first.order.refusal(at: uptime) {
@@ -101,7 +96,7 @@ struct PoolQueue {
                 continue
             }
             let rest = first.order.count - Int(first.next)
-            let count = Int32(min(rest, fitting(first.order, streams: streams, windowBytes: windowBytes, budget)))
+            let count = Int32(min(rest, fitting(first.order, budget)))
             guard count > 0 else { return nil }
             let range = first.next..<first.next + count
             if Int(count) == rest { lane.removeFirst() } else { lane[lane.startIndex].next += count }
@@ -113,7 +108,7 @@ struct PoolQueue {
     private mutating func pullResends(_ budget: Budget, uptime: Duration, refusals: inout [RefusedDevices]) -> Run? {
         while let first = resends.first {
             let refusal = first.order.refusal(at: uptime)
-            let room = fittingResends(first, refusal, budget)
+            let room = refusal == nil ? Self.fitting(first.order, budget) : .max
             guard room > 0 else { return nil }
             var list: [Int32] = []
             while let next = resends.first, next.order === first.order, next.count == first.count, list.count < room {
@@ -126,16 +121,11 @@ struct PoolQueue {
         return nil
     }
 
-    private func fittingResends(_ first: Resend, _ refusal: ProviderAnswer?, _ budget: Budget) -> Int {
-        guard refusal == nil else { return Int.max }
-        let isDirect = first.order.order.lane == .direct
-        return Self.fitting(
-            first.order, streams: isDirect ? budget.streams : budget.bulkStreams,
-            windowBytes: isDirect ? budget.windowBytes : budget.bulkWindowBytes, budget)
-    }
-
-    private static func fitting(_ order: OpenOrder, streams: Int, windowBytes: Int, _ budget: Budget) -> Int {
-        let streams = min(streams, Limits.devicesPerPullMax)
+    /// How many devices of the order the budget has room for.
+    private static func fitting(_ order: OpenOrder, _ budget: Budget) -> Int {
+        let isDirect = order.order.lane == .direct
+        let streams = min(isDirect ? budget.streams : budget.bulkStreams, Limits.devicesPerPullMax)
+        let windowBytes = isDirect ? budget.windowBytes : budget.bulkWindowBytes
         let body = max(order.bodyBytesMax, 1)
         if body > budget.streamWindow { return min(streams, budget.partialBodies, 1) }
         let fitting = min(streams, max(0, windowBytes) / body)

@@ -13,7 +13,7 @@ enum WNSRendering {
         let size = PayloadSize(bytes: body.count, max: Limits.wnsPayloadBytesMax)
         guard size.excess == 0 else { throw .tooLarge("the WNS payload", size, field: fields.largestField) }
         // Without an expiry, WNS tries once and does not cache.
-        let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
+        let expiresAt = order.keptUntil
         return Notification(
             route: order.route, path: .init([], gap: .addressText),
             headers: try headers(order, type, fields, expiresAt: expiresAt), body: .init(body), expiresAt: expiresAt,

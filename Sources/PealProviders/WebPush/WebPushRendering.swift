@@ -15,7 +15,7 @@ enum WebPushRendering {
         guard size.excess == 0 else {
             throw .tooLarge("the Web Push payload", size, field: largestField(order, fields))
         }
-        let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
+        let expiresAt = order.keptUntil
         var headers: [Notification.Header] = [
             .init("ttl", String(lifeSeconds(until: expiresAt, now: order.now))),
             .init("urgency", try urgency(order.options, fields)),
@@ -88,9 +88,7 @@ enum WebPushRendering {
 
     private static func commonFields(_ order: RenderOrder) -> JSON.Members {
         let content = order.content
-        func text(_ text: LocalizedText?) -> JSON? {
-            text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
-        }
+        func text(_ text: LocalizedText?) -> JSON? { order.text(text).map(JSON.string) }
         let isShown = !order.options.isBackground
         return JSON.Members(
             [
@@ -104,9 +102,7 @@ enum WebPushRendering {
     /// The field that takes up most of the payload.
     private static func largestField(_ order: RenderOrder, _ fields: WebPushContent) -> MessageField {
         let content = order.content
-        func size(_ text: LocalizedText?) -> Int {
-            text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
-        }
+        func size(_ text: LocalizedText?) -> Int { order.text(text)?.utf8.count ?? 0 }
         var sizes = fields.members.pairs.map { (WebPushContent.field.member($0), $1.bytes.count) }
         if fields.payload == nil {
             sizes += [

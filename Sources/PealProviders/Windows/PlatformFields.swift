@@ -80,27 +80,24 @@ struct PlatformFields: Sendable {
     /// The common fields as one document, for apps that display them themselves.
     var document: JSON {
         JSON.compact([
-            ("title", plain(content.title).map(JSON.string)), ("subtitle", plain(content.subtitle).map(JSON.string)),
-            ("body", plain(content.body).map(JSON.string)), ("image", content.imageURL.map(JSON.string)),
+            ("title", order.text(content.title).map(JSON.string)),
+            ("subtitle", order.text(content.subtitle).map(JSON.string)),
+            ("body", order.text(content.body).map(JSON.string)), ("image", content.imageURL.map(JSON.string)),
             ("data", content.data.isEmpty ? nil : .object(content.data)),
         ])
     }
 
     private func common(_ text: LocalizedText?, _ field: MessageField) throws(ContentRefusal) -> XMLText? {
-        guard let text = plain(text) else { return nil }
+        guard let text = order.text(text) else { return nil }
         return try XMLText(text, field: field)
-    }
-
-    private func plain(_ text: LocalizedText?) -> String? {
-        text?.text(for: order.locale, fallback: content.defaultLocale)
     }
 
     /// The field that takes up most of a payload.
     var largestField: MessageField {
         let sizes: [(MessageField, Int)] = [
-            (.body, plain(content.body)?.utf8.count ?? 0),
-            (.title, plain(content.title)?.utf8.count ?? 0),
-            (.subtitle, plain(content.subtitle)?.utf8.count ?? 0),
+            (.body, order.text(content.body)?.utf8.count ?? 0),
+            (.title, order.text(content.title)?.utf8.count ?? 0),
+            (.subtitle, order.text(content.subtitle)?.utf8.count ?? 0),
             (.data, content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
             (.imageURL, content.imageURL?.utf8.count ?? 0),
         ]

@@ -56,13 +56,18 @@ extension StoreSession {
     func estimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route, now: Timestamp) throws -> Int {
         let addresses = resolved.addresses[route]?.count ?? 0
         if resolved.predicate.isList { return addresses + (resolved.keys[route]?.count ?? 0) }
-        let whole = try estimateWithoutCondition(app: app, resolved, route) - addresses
-        guard whole > 0, resolved.predicate.condition != nil else { return addresses + whole }
+        return addresses + (try keyEstimate(app: app, resolved, route, now: now))
+    }
+
+    /// The part of `estimate` that has keys, for an audience that is not a list.
+    func keyEstimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route, now: Timestamp) throws -> Int {
+        let whole = try estimateWithoutCondition(app: app, resolved, route)
+        guard whole > 0, resolved.predicate.condition != nil else { return whole }
         let lastKey = try lastDeviceKey(app: app)
         if lastKey <= Self.conditionSampleMax {
-            return addresses + (try countStreams(app: app, resolved, route, in: 1...lastKey, now: now))
+            return try countStreams(app: app, resolved, route, in: 1...lastKey, now: now)
         }
-        return addresses + max(1, try share(app: app, resolved, route, lastKey: lastKey, now: now, of: whole))
+        return max(1, try share(app: app, resolved, route, lastKey: lastKey, now: now, of: whole))
     }
 
     /// How many keys are read to estimate how many devices meet a condition: all keys of a small app, otherwise a
@@ -88,15 +93,14 @@ extension StoreSession {
 
     private func estimateWithoutCondition(app: AppKey, _ resolved: ResolvedAudience, _ route: Route) throws -> Int {
         let predicate = resolved.predicate
-        let addresses = resolved.addresses[route]?.count ?? 0
         let all = try sampled(.all(app: app, route), rowsMax: Self.sampleMax)
-        guard all > 0, !predicate.includesAll else { return addresses + all }
+        guard all > 0, !predicate.includesAll else { return all }
         let rowsMax = max(Self.sampleMin, Self.sampleMax / max(1, predicate.topics.count))
         var count = resolved.keys[route]?.count ?? 0
         for topic in predicate.topics {
             count += try sampled(.topic(topic, app: app, route), rowsMax: rowsMax)
         }
-        return addresses + min(count, all)
+        return min(count, all)
     }
 
     /// The length of a stream: counted if the stream is short, otherwise extrapolated from the density of its first

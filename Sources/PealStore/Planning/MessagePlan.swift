@@ -5,7 +5,12 @@ extension StoreSession {
         guard let message = try message(app: app, id: id), let draft = try draft(of: message) else {
             throw PealError.notFound("message")
         }
-        return try plan(message, draft, owner: owner, now: now)
+        guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
+        let outline = try outline(message, draft, owner: owner, now: now)
+        try connection.post(
+            "UPDATE message SET \(set: outline.start.columns) WHERE \(MessageTable.matching(app, id))")
+        return try store(
+            outline, of: message, owner: owner, leaseUntil: now + .seconds(Limits.leaseSeconds), now: now)
     }
 
     func insertPlanned(_ draft: MessageDraft, under offer: LeaseOffer?, now: Timestamp) throws -> Plan {
@@ -13,15 +18,6 @@ extension StoreSession {
         let outline = try outline(message, draft, owner: offer?.owner, now: now)
         try insertMessage(draft, outline.start)
         return try store(outline, of: message, owner: offer?.owner, leaseUntil: offer?.leaseUntil ?? now, now: now)
-    }
-
-    private func plan(_ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
-        guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
-        let outline = try outline(message, draft, owner: owner, now: now)
-        try connection.post(
-            "UPDATE message SET \(set: outline.start.columns) WHERE \(MessageTable.matching(message.app, message.id))")
-        return try store(
-            outline, of: message, owner: owner, leaseUntil: now + .seconds(Limits.leaseSeconds), now: now)
     }
 
     /// What planning decided about a message: its audience, its slices and its first state.
@@ -35,8 +31,8 @@ extension StoreSession {
     private func outline(
         _ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp
     ) throws -> Outline {
-        let environment = draft.options.audienceEnvironment(in: draft.content)
-        let resolved = try resolve(app: message.app, draft.audience, environment: environment, now: now)
+        let resolved = try resolve(
+            app: message.app, draft.audience, environment: draft.audienceEnvironment, now: now)
         let isDirect = draft.audience.isExplicit && resolved.namedCount <= Limits.directDevicesMax
         var slices = try cut(resolved, app: message.app, message: message.id, now: now)
         for index in slices.indices {
@@ -109,8 +105,7 @@ extension StoreSession {
             if resolved.predicate.isList {
                 slices = ListPlan.cut(resolved.keys[route] ?? []).map { Self.listSlice($0, template) }
             } else {
-                let named = resolved.addresses[route]?.count ?? 0
-                let estimate = try estimate(app: app, resolved, route, now: now) - named
+                let estimate = try keyEstimate(app: app, resolved, route, now: now)
                 let ranges = KeyRangePlan(lastKey: lastKey, audience: estimate, keysMax: keysMax)
                 if estimate > 0 { slices = Self.rangeSlices(estimate, ranges, template) }
             }
@@ -140,11 +135,10 @@ extension StoreSession {
         _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ template: Slice.ID,
         rangeStart: Int64? = nil
     ) -> Slice {
-        Slice(
-            id: .init(
-                app: template.app, message: template.message, route: template.route,
-                rangeStart: rangeStart ?? range.lowerBound, part: 0),
-            keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
+        var id = template
+        id.rangeStart = rangeStart ?? range.lowerBound
+        return Slice(
+            id: id, keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
             estimate: estimate, lane: .bulk)
     }
 

@@ -1,14 +1,13 @@
 internal import PealCore
 
 extension StoreSession {
-    func report(app: AppKey, id: MessageID) throws -> MessageReport? {
-        guard let message = try message(app: app, id: id) else { return nil }
+    func report(of message: Message) throws -> MessageReport {
         var platforms: [Platform: OutcomeCounts] = [:]
         for (route, counts) in try routeCounts(message) {
             platforms[route.platform, default: .init()].add(counts)
         }
         return MessageReport(
-            message: message, platforms: platforms, receipts: try receiptCounts(app: app, message: id))
+            message: message, platforms: platforms, receipts: try receiptCounts(app: message.app, message: message.id))
     }
 
     /// By route: the counts stored when the message ended, otherwise the sum of its slices.

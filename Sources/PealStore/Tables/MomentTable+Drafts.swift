@@ -37,7 +37,7 @@ extension StoreSession {
     private func outlook(
         of user: String, in draft: MessageDraft, _ window: DeliveryWindow, _ terms: Moment.Terms
     ) throws -> (target: Moment.Target?, outlook: Moment.Outlook) {
-        let routes = ResolvedAudience.routes(draft.audience, draft.options.audienceEnvironment(in: draft.content))
+        let routes = ResolvedAudience.routes(draft.audience, draft.audienceEnvironment)
         let devices = try momentDevices(app: draft.app, userID: user, routes: routes)
         let target = devices.first?.target
         let exploration = terms.isClaimable ? try exploration(of: user, in: draft, window) : .greedy

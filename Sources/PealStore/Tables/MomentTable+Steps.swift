@@ -346,14 +346,13 @@ extension StoreSession {
         _ = try enqueue(event, for: [composer.form.kind])
     }
 
-    /// The address in the letter case in which the app sent it.
+    /// nil if the device was deleted.
     private func addressText(app: AppKey, device: DeviceKey) throws -> String? {
         let address = try connection.first(
             "SELECT route, address FROM device WHERE app = \(app) AND seq = \(device)"
         ) { row in Address(route: try row.next(), bytes: try row.next()) }
         guard let address else { return nil }
-        let detail = try DetailCoding.decode(try detail(app: app, device: device))
-        return detail.addressAsSent ?? address.json.stringValue ?? address.json.text
+        return try DetailCoding.decode(try detail(app: app, device: device)).text(of: address)
     }
 
     /// One count for each user, on the route of the device that has or had the moment.

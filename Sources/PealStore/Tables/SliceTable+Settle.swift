@@ -6,15 +6,9 @@ extension SliceTable {
     /// is released becomes held.
     static func settle(_ settlement: Settlement, now: Timestamp) -> SQL {
         let (state, leaseUntil, readyAt) = after(settlement.next, now: now)
-        let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
         return """
-            UPDATE slice SET \(set: [
-                "cursor": settlement.cursorAfter, "counts": CountsCoding.encode(settlement.counts),
-                "ready_at": readyAt, "doubt": settlement.doubt,
-            ]),
-                lease_until = \(leaseUntil),
-                pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
-                state = \(effective(after: state))
+            UPDATE slice SET \(answers(of: settlement)), ready_at = \(readyAt), lease_until = \(leaseUntil),
+                pages = pages + \(settlement.logRow == nil ? 0 : 1), state = \(effective(after: state))
             WHERE \(isCurrent(settlement))
             """
     }
@@ -130,7 +124,7 @@ extension SliceTable {
         """
     }
 
-    /// What is stored about a page whose row cannot be written to the log.
+    /// What a slice stores about a page, whether or not the log has its row.
     private static func answers(of settlement: Settlement) -> SQL {
         let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
         return """
@@ -346,11 +340,9 @@ extension StoreSession {
 
     /// The slices of deferred keys that stay with the worker, unless they were taken back meanwhile.
     private func leasedParts(_ settlement: Settlement) throws -> [Slice] {
-        let parent = settlement.slice
-        return try settlement.deferrals.filter { $0.leasedUntil != nil && !$0.keys.isEmpty }.compactMap { deferral in
-            let id = Slice.ID(
-                app: parent.app, message: parent.message, route: parent.route, rangeStart: parent.rangeStart,
-                part: deferral.part)
+        try settlement.deferrals.filter { $0.leasedUntil != nil && !$0.keys.isEmpty }.compactMap { deferral in
+            var id = settlement.slice
+            id.part = deferral.part
             return try connection.first(
                 """
                 SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.matching(id))

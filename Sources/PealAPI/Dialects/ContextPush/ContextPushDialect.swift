@@ -17,8 +17,6 @@ struct ContextPushDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
 
-    func spelling(of field: MessageField) -> String { ContextPushSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
         ContextPushDocument.document(Describing(policy: ContextPushShapes.policy, now: now), options)
     }
@@ -55,7 +53,6 @@ struct ContextPushEnvelope: Envelope {
         let isPlatform = error.field == "platform" && error.code == .notSupported
         let status = isPlatform ? 422 : Self.status(of: error.code)
         var answer = Answer(HTTPResponse.Status(code: status), ["error": NativeEnvelope.json(error)])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Token realm=\"push\"" }
         return answer
     }

@@ -26,7 +26,7 @@ struct ContextPushReport: ReportComposer {
             ("idempotency_key", .string(moment.contextPushKey)),
             ("delivery_status", .string(status.status.rawValue)), ("delivery_method", .string(method)),
             ("planned_delivery_method", .string(moment.plannedArm.name)),
-            ("timestamp", .string(time(status.at))),
+            ("timestamp", .string(status.at.withMilliseconds)),
             ("content", status.source.flatMap { try? JSONParser.parse($0) }),
         ])
     }
@@ -34,21 +34,12 @@ struct ContextPushReport: ReportComposer {
     private static func item(_ transition: DeviceTransition, id: OutboxEventID) -> JSON {
         let device = transition.device
         return .compact([
-            ("device_token", .string(text(device))), ("user_id", device.userID.map(JSON.string)),
+            ("device_token", .string(device.detail.text(of: device.address))),
+            ("user_id", device.userID.map(JSON.string)),
             ("bundle_id", transition.bundleID.map(JSON.string)), ("platform", .string(device.platform.rawValue)),
             ("previous_classification", .string(transition.previous.rawValue)),
             ("classification", .string(transition.current.rawValue)),
-            ("timestamp", .string(time(transition.at))), ("idempotency_key", .string(id.description)),
+            ("timestamp", .string(transition.at.withMilliseconds)), ("idempotency_key", .string(id.description)),
         ])
-    }
-
-    private static func text(_ device: Device) -> String {
-        device.detail.addressAsSent ?? device.address.json.stringValue ?? device.address.json.text
-    }
-
-    /// ISO 8601, always with milliseconds.
-    private static func time(_ instant: Timestamp) -> String {
-        let text = instant.description
-        return text.contains(".") ? text : text.dropLast() + ".000Z"
     }
 }

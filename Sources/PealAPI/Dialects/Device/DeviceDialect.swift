@@ -14,8 +14,6 @@ struct DeviceDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DeviceRoutes(services).all + SDKFiles.endpoints }
 
-    func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DeviceDocument.document }
 }
 

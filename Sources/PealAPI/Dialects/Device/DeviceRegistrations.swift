@@ -70,11 +70,11 @@ struct DeviceRegistrations: Sendable {
     }
 
     func subscribe(_ call: Call) async throws -> Answer {
-        try await change(call, add: [try NativeTopics.name(call)])
+        try await change(call, add: [try call.text("topic")])
     }
 
     func unsubscribe(_ call: Call) async throws -> Answer {
-        try await change(call, remove: [try NativeTopics.name(call)])
+        try await change(call, remove: [try call.text("topic")])
     }
 
     private func change(_ call: Call, add: [String] = [], remove: [String] = []) async throws -> Answer {

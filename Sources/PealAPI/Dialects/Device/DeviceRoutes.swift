@@ -174,40 +174,6 @@ extension DeviceRoutes {
     }
 }
 
-/// A device as the caller.
-struct DeviceCaller: Sendable {
-    let installation: Installation
-    let id: DeviceID
-    let app: App
-
-    /// Checks that a request is about the caller's own device.
-    /// - Throws: `forbidden`.
-    func check(_ device: DeviceID) throws(PealError) {
-        guard device == id else {
-            throw PealError(.forbidden, "device must be the one that the token belongs to", field: "device")
-        }
-    }
-}
-
-extension Call {
-    /// The device that the token belongs to.
-    /// - Throws: `forbidden`, which cannot happen on a path of devices.
-    func device() throws(PealError) -> DeviceCaller {
-        guard case .device(let device) = caller.identity else {
-            throw PealError(.forbidden, "this endpoint requires a device token")
-        }
-        return device
-    }
-}
-
-extension Timestamp {
-    /// RFC 3339, always with three decimals.
-    var withMilliseconds: String {
-        let text = description
-        return text.contains(".") ? text : text.dropLast() + ".000Z"
-    }
-}
-
 /// `GET model`: the newest signed model of a campaign.
 struct DeviceModels: Sendable {
     private let services: APIServices
@@ -220,9 +186,7 @@ struct DeviceModels: Sendable {
             of: call.query["campaign"] ?? "", app: caller.installation.app, now: call.now)
         let bytes = release.json.bytes
         let tag = "\"\(Hex.encode(Array(SHA256.hash(data: bytes).prefix(16))))\""
-        var answer = Answer(.notModified)
-        if !call.has(tag: tag) { answer = Answer(.ok, bytes: bytes, type: Answer.jsonType) }
-        answer.headers[.eTag] = tag
+        var answer = call.answer(bytes, type: Answer.jsonType, tag: tag)
         answer.headers[.cacheControl] = "private, no-cache"
         return answer
     }

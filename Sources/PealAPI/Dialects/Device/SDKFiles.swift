@@ -16,13 +16,6 @@ enum SDKFiles {
         /// Identifies the content.
         let tag: String
         let isVersioned: Bool
-
-        /// For the attribute `integrity` (W3C Subresource Integrity).
-        var integrity: String { "sha384-" + Self.base64(Array(SHA384.hash(data: bytes))) }
-
-        private static func base64(_ bytes: [UInt8]) -> String {
-            Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
-        }
     }
 
     static let files: [File] = WebFiles.all.flatMap { name, bytes in
@@ -38,18 +31,11 @@ enum SDKFiles {
     }
 
     private static func answer(_ file: File, _ call: Call) -> Answer {
-        var answer = Answer(.notModified)
-        if !call.has(tag: file.tag) { answer = Answer(.ok, bytes: file.bytes, type: type) }
-        answer.headers[.eTag] = file.tag
+        var answer = call.answer(file.bytes, type: type, tag: file.tag)
         answer.headers[.cacheControl] =
             file.isVersioned ? "public, max-age=31536000, immutable" : "public, max-age=3600"
-        answer.headers[.contentTypeOptions] = "nosniff"
-        answer.headers[.resourcePolicy] = "cross-origin"
+        answer.headers[.xContentTypeOptions] = "nosniff"
+        answer.headers[.crossOriginResourcePolicy] = "cross-origin"
         return answer
     }
-}
-
-extension HTTPField.Name {
-    static let contentTypeOptions = HTTPField.Name("X-Content-Type-Options") ?? .date
-    static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .date
 }

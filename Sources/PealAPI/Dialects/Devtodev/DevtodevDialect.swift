@@ -15,8 +15,6 @@ struct DevtodevDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
 
-    func spelling(of field: MessageField) -> String { DevtodevSpelling().path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
         DevtodevDocument.document(Describing(policy: .tolerant, now: now))
     }
@@ -72,7 +70,6 @@ struct DevtodevEnvelope: Envelope {
                 "status_code": .integer(status),
                 "errors": [["code": .integer(code.rawValue), "msg": .string(message)]],
             ])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "UserToken realm=\"push\"" }
         return answer
     }
@@ -100,7 +97,7 @@ enum DevtodevRefusals {
 /// The names that a request's members have for the fields of a message.
 struct DevtodevSpelling {
     /// The name of the request's Windows object.
-    var windowsName = "uwp"
+    let windowsName: String
 
     func path(of field: MessageField) -> String {
         guard let platform = field.platform else { return "payload" }

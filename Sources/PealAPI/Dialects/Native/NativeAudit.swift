@@ -83,11 +83,7 @@ struct NativeAudit: Sendable {
             return Answer(kept)
         }
         try await AccessRecorder(services).write()
-        let report = try await verdict()
-        guard call.idempotent != nil else { return Answer(.ok, report) }
-        let kept = try await services.store.commit(
-            .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
-        return Answer(kept.reply)
+        return try await services.answer(try await verdict(), keptFor: call)
     }
 
     private func verdict() async throws -> JSON {

@@ -144,14 +144,14 @@ struct NativeDevices: Sendable {
     }
 
     private func subscribe(_ call: Call) async throws -> Answer {
-        let topic = try NativeTopics.name(call)
+        let topic = try call.text("topic")
         let device = try await services.verbs.devices.changeTopics(
             of: try call.id("id", of: "device"), app: try call.app().key, add: [topic], remove: [], call.verb)
         return Answer(.ok, device.nativeJSON(at: call.now))
     }
 
     private func unsubscribe(_ call: Call) async throws -> Answer {
-        let topic = try NativeTopics.name(call)
+        let topic = try call.text("topic")
         _ = try await services.verbs.devices.changeTopics(
             of: try call.id("id", of: "device"), app: try call.app().key, add: [], remove: [topic], call.verb)
         return Answer(.noContent)

@@ -15,8 +15,6 @@ struct NativeDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { NativeRoutes(services).all }
 
-    func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { NativeDocument.document(at: now) }
 }
 
@@ -84,7 +82,6 @@ struct NativeEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp, requestID: String) -> Answer {
         var answer = Answer(
             HTTPResponse.Status(code: error.code.httpStatus), ["error": Self.json(error, requestID: requestID)])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Bearer realm=\"peal\"" }
         return answer
     }
@@ -107,19 +104,6 @@ enum NativeSpelling {
         case .dataMember(let name): "content.data.\(name)"
         case .collapseKey(let platform): platform.map { "content.\($0).options.collapse_key" } ?? "options.collapse_key"
         case .platform(let platform, let path): path.isEmpty ? "content.\(platform)" : "content.\(platform).\(path)"
-        }
-    }
-}
-
-extension MessagePreview {
-    /// Checks a message. Errors name the field as the dialect spells it.
-    func check(
-        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], spelling: (MessageField) -> String
-    ) throws(PealError) {
-        do {
-            try check(draft, app: app, records)
-        } catch {
-            throw error.error(spelling: spelling)
         }
     }
 }

@@ -59,26 +59,29 @@ struct NativeList {
     /// The cursor as a name; nil for the first page. No name contains U+0000: those after `a\0b` are those after `a`.
     var name: String? { cursor.map { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } }
 
-    /// Cuts the fetched items to the limit and to `Limits.listBytesMax`, and adds the cursor of the next page.
+    /// Cuts the fetched items to the limit and to `Limits.listBytesMax`, and adds the cursor of the next page. Writes
+    /// each item as it is counted, because a page may have megabytes.
     /// - Parameter isComplete: whether every row could be read.
     func answer<Item>(
         _ fetched: [Item], isComplete: Bool = true, cursor: (Item) -> [UInt8], json: (Item) throws -> JSON
     ) rethrows -> Answer {
-        var shown: [JSON] = []
-        var bytes = 0
+        var body = Array(#"{"items":["#.utf8)
+        var (count, bytes) = (0, 0)
         for item in fetched.prefix(limit) where bytes < Limits.listBytesMax {
-            let json = try json(item)
-            shown.append(json)
-            bytes += json.bytes.count
+            if count > 0 { body.append(UInt8(ascii: ",")) }
+            let start = body.count
+            try json(item).write(to: &body)
+            bytes += body.count - start
+            count += 1
         }
-        let last = shown.count < fetched.count && !shown.isEmpty ? fetched[shown.count - 1] : nil
-        return Answer(
-            .ok,
-            .compact([
-                ("items", .array(shown)),
-                ("next_cursor", last.map { .string(Base64URL.encode(cursor($0))) } ?? .null),
-                ("incomplete", isComplete ? nil : true),
-            ]))
+        let last = count < fetched.count && count > 0 ? fetched[count - 1] : nil
+        let rest = JSON.compact([
+            ("next_cursor", last.map { .string(Base64URL.encode(cursor($0))) } ?? .null),
+            ("incomplete", isComplete ? nil : true),
+        ])
+        body += "],".utf8
+        body += rest.bytes.dropFirst()
+        return Answer(.ok, bytes: body, type: Answer.jsonType)
     }
 
     /// A page of a short list that was read as a whole, in the order of its ids.

@@ -57,6 +57,7 @@ extension NativeSchedule {
 
 /// Makes the core's draft from a request to send a message or to change one.
 struct MessageReader {
+    let app: AppKey
     let rules: AddressRules
     let check: AddressCheck
     let lifeSecondsMax: Int64
@@ -70,6 +71,7 @@ struct MessageReader {
         _ app: App, _ credentials: [CredentialRecord], rules: AddressRules, providers: [ProviderName: any Provider],
         lifeSecondsMax: Int64
     ) {
+        self.app = app.key
         self.rules = rules
         check = AddressCheck(providers: providers, keys: ApplicationServerKeys(credentials))
         self.lifeSecondsMax = lifeSecondsMax
@@ -78,17 +80,17 @@ struct MessageReader {
 
     /// The message of a request to send one.
     func draft(
-        of request: JSON, _ facts: SendingFacts, id: MessageID, app: AppKey, now: Timestamp
+        of request: JSON, _ facts: SendingFacts, id: MessageID, now: Timestamp
     ) throws(PealError) -> MessageDraft {
         let given = try NativeMessageShapes.message.value(of: request, .native, now: now)
-        var draft = try draft(given, id: id, app: app, now: now)
+        var draft = try draft(given, id: id, now: now)
         draft.source = request.bytes
         draft.content.namesMessage = facts.namesMessages
         return draft
     }
 
     private func draft(
-        _ given: NativeMessageDraft, id: MessageID, app: AppKey, now: Timestamp
+        _ given: NativeMessageDraft, id: MessageID, now: Timestamp
     ) throws(PealError) -> MessageDraft {
         let options = given.options ?? MessageOptions()
         let schedule = given.schedule ?? NativeSchedule()

@@ -42,7 +42,7 @@ struct NativeMessages: Sendable {
     ) throws(PealError) -> MessageDraft {
         let json = try call.object()
         let app = try call.app()
-        return try reader(app, facts.credentials).draft(of: json, facts, id: id, app: app.key, now: call.now)
+        return try reader(app, facts.credentials).draft(of: json, facts, id: id, now: call.now)
     }
 
     private func send(_ call: Call) async throws -> Answer {
@@ -106,11 +106,8 @@ struct NativeMessages: Sendable {
             return request.nativeJSON(fields, requestID: call.requestID)
         }
         let isValid = requests.allSatisfy { $0.isPossible || !$0.counts }
-        let report: JSON = ["valid": .bool(isValid), "audience": Self.json(counts), "requests": .array(shown)]
-        guard call.idempotent != nil else { return Answer(.ok, report) }
-        let kept = try await services.store.commit(
-            .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
-        return Answer(kept.reply)
+        return try await services.answer(
+            ["valid": .bool(isValid), "audience": Self.json(counts), "requests": .array(shown)], keptFor: call)
     }
 
     /// The exact number of devices, without a message.
@@ -122,11 +119,7 @@ struct NativeMessages: Sendable {
         let counts = try await services.store.read(.heavy) { store in
             try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
         }
-        let report = Self.json(counts)
-        guard call.idempotent != nil else { return Answer(.ok, report) }
-        let kept = try await services.store.commit(
-            .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
-        return Answer(kept.reply)
+        return try await services.answer(Self.json(counts), keptFor: call)
     }
 
     private static func json(_ counts: [Platform: Int]) -> JSON {
@@ -149,8 +142,7 @@ struct NativeMessages: Sendable {
         let app = try call.app().key
         let (reports, isComplete) = try await services.store.checkedList(.heavy) { store, more in
             try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount + more).map { message in
-                var report =
-                    try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+                var report = try store.report(of: message)
                 report.overview = try store.overview(app: app, id: message.id)
                 return report
             }

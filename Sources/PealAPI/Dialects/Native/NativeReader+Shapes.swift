@@ -19,7 +19,7 @@ extension NativeReader {
                 let facts = try SendingFacts(app, store)
                 let reader = MessageReader(
                     app, facts.credentials, rules: rules(), providers: providers, lifeSecondsMax: lifeSecondsMax)
-                return try reader.draft(of: json, facts, id: id, app: app.key, now: now)
+                return try reader.draft(of: json, facts, id: id, now: now)
             },
             device: { json, id, now throws(PealError) in
                 let draft = try NativeDeviceShapes.draftWithID.value(of: json, .native, now: now)

@@ -17,7 +17,7 @@ struct NativeSavedMessages: Sendable {
                 Endpoint(.put, "\(path)/:name", .app(.send)) { try await put($0, kind) },
                 Endpoint(.delete, "\(path)/:name", .app(.send)) { call in
                     try await services.verbs.savedMessages.delete(
-                        kind, try Self.name(call), app: try call.app().key, call.verb)
+                        kind, try call.text("name"), app: try call.app().key, call.verb)
                     return Answer(.noContent)
                 },
             ]
@@ -54,10 +54,6 @@ struct NativeSavedMessages: Sendable {
             return Saved(json: json, given: given)
         }, describe: { NativeMessageShapes.message.change("NativeSavedRequest", $0) })
 
-    private static func name(_ call: Call) throws(PealError) -> String {
-        try Shape.text().value(of: call.parameter("name"), named: "name")
-    }
-
     private func list(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
@@ -68,7 +64,7 @@ struct NativeSavedMessages: Sendable {
     }
 
     private func get(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
-        let (app, name) = (try call.app().key, try Self.name(call))
+        let (app, name) = (try call.app().key, try call.text("name"))
         guard let message = try await services.store.read({ try $0.savedMessage(app: app, kind, name: name) }) else {
             throw PealError.notFound(kind.rawValue)
         }
@@ -80,7 +76,7 @@ struct NativeSavedMessages: Sendable {
         try checkAddresses(saved.given)
         let result = try await services.verbs.savedMessages.put(
             SavedMessage(
-                kind: kind, name: try Self.name(call), request: saved.json, createdAt: call.now, changedAt: call.now),
+                kind: kind, name: try call.text("name"), request: saved.json, createdAt: call.now, changedAt: call.now),
             app: try call.app().key, call.verb)
         return Answer(result.isNew ? .created : .ok, Self.json(result.message))
     }

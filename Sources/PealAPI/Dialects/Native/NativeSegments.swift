@@ -21,10 +21,6 @@ struct NativeSegments: Sendable {
         Entry(required: "where", NativeConditionShapes.condition) { $0 = $1 }
     }
 
-    private static func name(_ call: Call) throws(PealError) -> String {
-        try Shape.text().value(of: call.parameter("segment"), named: "segment")
-    }
-
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
@@ -35,7 +31,7 @@ struct NativeSegments: Sendable {
     }
 
     private func get(_ call: Call) async throws -> Answer {
-        let (app, name) = (try call.app().key, try Self.name(call))
+        let (app, name) = (try call.app().key, try call.text("segment"))
         guard let segment = try await services.store.read({ try $0.segment(app: app, name: name) }) else {
             throw PealError.notFound("segment")
         }
@@ -45,12 +41,12 @@ struct NativeSegments: Sendable {
     private func put(_ call: Call) async throws -> Answer {
         let condition = try call.body(Self.draft.shape, .native)
         let result = try await services.verbs.segments.put(
-            try Self.name(call), condition, app: try call.app().key, call.verb)
+            try call.text("segment"), condition, app: try call.app().key, call.verb)
         return Answer(result.isNew ? .created : .ok, Self.json(result.segment))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.verbs.segments.delete(try Self.name(call), app: try call.app().key, call.verb)
+        try await services.verbs.segments.delete(try call.text("segment"), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 

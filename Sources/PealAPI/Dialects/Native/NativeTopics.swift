@@ -18,11 +18,6 @@ struct NativeTopics: Sendable {
         ]
     }
 
-    /// The topic in the path.
-    static func name(_ call: Call) throws(PealError) -> String {
-        try Shape.text().value(of: call.parameter("topic"), named: "topic")
-    }
-
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
@@ -33,7 +28,7 @@ struct NativeTopics: Sendable {
     }
 
     private func get(_ call: Call) async throws -> Answer {
-        let (app, name) = (try call.app().key, try Self.name(call))
+        let (app, name) = (try call.app().key, try call.text("topic"))
         guard let topic = try await services.store.read(.heavy, { try $0.topic(app: app, name: name, now: call.now) })
         else {
             throw PealError.notFound("topic")
@@ -43,7 +38,7 @@ struct NativeTopics: Sendable {
 
     /// One item for each of the last days, the oldest first.
     private func growth(_ call: Call) async throws -> Answer {
-        let (app, name) = (try call.app().key, try Self.name(call))
+        let (app, name) = (try call.app().key, try call.text("topic"))
         var days = Self.growthDays
         if let text = call.query["days"] {
             guard let number = Int(text), (1...Limits.growthDaysMax).contains(number) else {
@@ -70,7 +65,7 @@ struct NativeTopics: Sendable {
     private func put(_ call: Call) async throws -> Answer {
         let expiry = call.body.isEmpty ? nil : try call.body(Self.expiry.shape, .native)
         let topic = try await services.verbs.topics.put(
-            try Self.name(call), expiresAt: expiry, app: try call.app().key, call.verb)
+            try call.text("topic"), expiresAt: expiry, app: try call.app().key, call.verb)
         return Answer(.ok, Self.json(topic))
     }
 
@@ -79,7 +74,7 @@ struct NativeTopics: Sendable {
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.verbs.topics.delete(try Self.name(call), app: try call.app().key, call.verb)
+        try await services.verbs.topics.delete(try call.text("topic"), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 

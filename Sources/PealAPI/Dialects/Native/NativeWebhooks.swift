@@ -21,12 +21,8 @@ struct NativeWebhooks: Sendable {
         ]
     }
 
-    private static func name(_ call: Call) throws(PealError) -> String {
-        try Shape.text().value(of: call.parameter("name"), named: "name")
-    }
-
     private func known(_ call: Call) async throws -> Webhook {
-        let (app, name) = (try call.app().key, try Self.name(call))
+        let (app, name) = (try call.app().key, try call.text("name"))
         guard let webhook = try await services.store.read({ try $0.webhook(app: app, name: name) }) else {
             throw PealError.notFound("webhook")
         }
@@ -45,21 +41,21 @@ struct NativeWebhooks: Sendable {
     private func put(_ call: Call) async throws -> Answer {
         let given = try call.body(NativeWebhookShapes.draft.shape, .native)
         let draft = WebhookVerbs.Draft(
-            app: try call.app().key, name: try Self.name(call), url: given.url, kind: given.kind,
+            app: try call.app().key, name: try call.text("name"), url: given.url, kind: given.kind,
             authentication: given.authentication)
         let put = try await services.verbs.webhooks.put(draft, call.verb)
         return Answer(put.isNew ? .created : .ok, Self.json(put.webhook))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.verbs.webhooks.delete(try Self.name(call), app: try call.app().key, call.verb)
+        try await services.verbs.webhooks.delete(try call.text("name"), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 
     private func test(_ call: Call) async throws -> Answer {
         Answer(
             try await services.verbs.webhooks.test(
-                try Self.name(call), id: services.randomness.timeOrderedIdentifier(at: call.now),
+                try call.text("name"), id: services.randomness.timeOrderedIdentifier(at: call.now),
                 app: try call.app().key, call.verb
             ) { Reply(status: 202, ["type": .string($0.type)]) })
     }
@@ -76,7 +72,7 @@ struct NativeWebhooks: Sendable {
     private func retry(_ call: Call) async throws -> Answer {
         let id: WebhookDeliveryID = try call.id("id", of: "delivery")
         return Answer(
-            try await services.verbs.webhooks.retry(id, of: try Self.name(call), app: try call.app().key, call.verb) {
+            try await services.verbs.webhooks.retry(id, of: try call.text("name"), app: try call.app().key, call.verb) {
                 Reply(status: 200, Self.json($0))
             })
     }

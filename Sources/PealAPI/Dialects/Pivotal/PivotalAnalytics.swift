@@ -14,12 +14,9 @@ struct PivotalAnalytics: Sendable {
 
     private func take(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        guard let platform = call.caller.key?.platform else {
-            throw PealError(.forbidden, "this endpoint requires a platform's key")
-        }
+        let family = PivotalPlatform.family(try call.platformKey().platform)
         let events = try call.object()["events"]?.arrayValue ?? []
         let facts = events.prefix(Limits.analyticsEventsMax).compactMap(Self.fact)
-        let family = PivotalPlatform.family(platform)
         try await services.verbs.receipts.record(facts, app: app.key, now: call.now) { device in
             family.contains(device.platform)
         }

@@ -202,22 +202,19 @@ extension PivotalDevice {
 enum PivotalPlatform {
     /// The platform that `os` of a registration names, in any letter case; nil for an unknown name.
     static func platform(os: String) -> Platform? {
-        switch os.lowercased() {
-        case "ios": .ios
-        case "android", "android-fcm", "android-gcm": .android
-        case "android-baidu": .androidBaidu
-        case "windows8", "windows": .windows
-        case "windowsphone", "windows_phone": .windowsPhone
-        case "bb10", "blackberry": .blackberry
-        default: nil
-        }
+        let lowered = os.lowercased()
+        return named.first { $0.name == lowered }?.platform
     }
 
-    /// The valid values of `os` in a registration.
-    static let words = [
-        "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsphone",
-        "windows_phone", "bb10", "blackberry",
+    /// The valid values of `os` in a registration, and what they mean.
+    static let named: [(name: String, platform: Platform)] = [
+        ("ios", .ios), ("android", .android), ("android-fcm", .android), ("android-gcm", .android),
+        ("android-baidu", .androidBaidu), ("windows8", .windows), ("windows", .windows),
+        ("windowsphone", .windowsPhone), ("windows_phone", .windowsPhone), ("bb10", .blackberry),
+        ("blackberry", .blackberry),
     ]
+
+    static let words = named.map(\.name)
 
     /// The dialect's name of the platform.
     static func os(_ platform: Platform) -> String {

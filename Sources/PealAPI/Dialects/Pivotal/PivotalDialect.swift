@@ -14,8 +14,6 @@ struct PivotalDialect: Dialect {
 
     func background(_ services: APIServices) -> [@Sendable () async -> Void] { [PivotalHeartbeat(services).run] }
 
-    func spelling(of field: MessageField) -> String { PivotalSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { PivotalDocument.document }
 }
 
@@ -53,6 +51,17 @@ extension Access {
 
     /// A platform's key.
     static let pivotalPlatform = Access(platform, .appOfKey(.devices))
+}
+
+extension Call {
+    /// The caller's key, and the platform that it is for.
+    /// - Throws: `forbidden`, which cannot happen on a path of platforms.
+    func platformKey() throws(PealError) -> (key: APIKey, platform: Platform) {
+        guard let key = caller.key, let platform = key.platform else {
+            throw PealError(.forbidden, "this endpoint requires a platform's key")
+        }
+        return (key, platform)
+    }
 }
 
 /// The settings that an app has for its Pivotal clients.
@@ -94,7 +103,6 @@ struct PivotalEnvelope: Envelope {
                 "error": .string(Self.phrase(error.code)), "message": .string(error.messageNamingField),
                 "path": .string(path),
             ])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized {
             answer.headers[.wwwAuthenticate] = "Basic realm=\"\(error.realm ?? "Push")\""
         }

@@ -74,9 +74,7 @@ struct PivotalGeofences: Sendable {
     /// The changes for the device since `timestamp`; all geofences if it is 0. The key determines the platform.
     private func share(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        guard let platform = call.caller.key?.platform else {
-            throw PealError(.forbidden, "this endpoint requires a platform's key")
-        }
+        let platform = try call.platformKey().platform
         let known = try PivotalGeofencePage.whole(call.query, "timestamp", in: Int64.min...Int64.max) ?? 0
         let share = try await verbs(app, call).share(
             of: call.query["device_uuid"].flatMap { DeviceID($0) }, platforms: PivotalPlatform.family(platform),

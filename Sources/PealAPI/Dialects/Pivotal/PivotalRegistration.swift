@@ -26,11 +26,7 @@ struct PivotalRegistration: Sendable {
 
         init(_ call: Call) throws(PealError) {
             app = try call.app()
-            guard let key = call.caller.key, let platform = key.platform else {
-                throw PealError(.forbidden, "this endpoint requires a platform's key")
-            }
-            self.key = key
-            self.platform = platform
+            (key, platform) = try call.platformKey()
         }
 
         /// A device that Peal moved to the other environment, because APNs knows it only there, still belongs to the

@@ -171,10 +171,7 @@ extension PivotalPushShapes {
     }
 
     private static let words: [(String, Set<Platform>)] =
-        [
-            "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsphone",
-            "windows_phone", "bb10", "blackberry",
-        ].map { ($0, PivotalPlatform.platform(os: $0).map { [$0] } ?? []) } + [("all", Set(Platform.allCases))]
+        PivotalPlatform.named.map { ($0.name, [$0.platform]) } + [("all", Set(Platform.allCases))]
 
     private static let platform = Shape.text().checked { word, reading throws(PealError) -> Set<Platform> in
         guard let row = words.first(where: { $0.0 == word.lowercased() }) else {

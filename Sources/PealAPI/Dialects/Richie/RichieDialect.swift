@@ -15,8 +15,6 @@ struct RichieDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { RichieRoutes(services).all }
 
-    func spelling(of field: MessageField) -> String { RichieSpelling.path(of: field) }
-
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
         RichieDocument.document(Describing(policy: .tolerant, now: now), options)
     }
@@ -62,7 +60,6 @@ struct RichieEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         var answer = Answer(
             HTTPResponse.Status(code: error.code.httpStatus), ["error": .string(error.messageNamingField)])
-        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Richie Push\"" }
         return answer
     }
