@@ -78,7 +78,7 @@ struct QueryPlanTests {
             ("webhook.events", "sqlite_autoindex_outbox_1 (app=? AND webhook=?)"),
             ("webhook.due", "sqlite_autoindex_outbox_1 (app=? AND webhook>?)"),
             ("webhook.dueDeliveries", "webhook_delivery_due (app=? AND webhook>?)"),
-            ("webhook.pendingDue", "webhook_delivery_due"),
+            ("webhook.pendingDue", "webhook_delivery_due"), ("webhook.leased", "webhook_delivery_due"),
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("moment.due", "moment_open"), ("moment.devices", "COVERING INDEX device_user"),
@@ -244,6 +244,7 @@ private enum HotStatements {
         "webhook.examinedDeliveries": WebhookDeliveryTable.examined(webhook, limit: 1),
         "webhook.takeEvent": OutboxTable.take(event, webhook),
         "webhook.pendingDue": WebhookDeliveryTable.pendingDue(webhook, now),
+        "webhook.leased": WebhookDeliveryTable.leased(webhook, now),
         "webhook.leaseDeliveries": WebhookDeliveryTable.lease(
             webhook, limit: 1, owner: "", until: now, now: now, .sqlite),
         "webhook.settle": WebhookDeliveryTable.settle(delivery),
