@@ -45,6 +45,7 @@ struct QueryPlanTests {
         arguments: [
             ("frequency.latest", "PRIMARY KEY (app=? AND seq=? AND at>? AND at<?)"),
             ("frequency.ofMessage", "PRIMARY KEY (app=? AND seq=?)"),
+            ("frequency.delete", "PRIMARY KEY (app=? AND seq=?)"),
             ("rate.find", "PRIMARY KEY (app=? AND message=?)"),
             ("slice.waitingFor", "PRIMARY KEY (app=? AND message=? AND route=?)"),
             ("condition.rows", "PRIMARY KEY (app=? AND seq>? AND seq<?)"),
@@ -194,6 +195,7 @@ private enum HotStatements {
 
         "frequency.latest": once(FrequencyTable.latest, (1, 1, now, now, 1)),
         "frequency.ofMessage": once(FrequencyTable.ofMessage, (1, 1, slice.message)),
+        "frequency.delete": FrequencyTable.delete(1, app: 1, message: slice.message),
         "rate.find": RateTable.find(1, slice.message),
         "slice.waitingFor": SliceTable.waiting(
             for: 1, app: 1, message: slice.message, route: .fcm, inAddresses: false),

@@ -93,6 +93,8 @@ package protocol StoreWriting: StoreReading {
     func reserve(
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp]
+    /// Takes back that the message counts for the devices, because it was not sent to them.
+    func uncount(_ keys: [DeviceKey], app: AppKey, message: MessageID) throws
 
     /// Takes what the rates of the message and its app (`ofApp`) allow now; without either, everything that is wanted.
     func takeRate(
