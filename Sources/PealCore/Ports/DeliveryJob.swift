@@ -130,7 +130,7 @@ package enum ServerName {
     /// How names begin of servers that send nothing, and take no share of push networks' limits.
     package static let pausedPrefix = "paused-"
 
-    package static func random(isPaused: Bool, _ randomness: any Randomness) -> String {
+    package static func unique(isPaused: Bool, _ randomness: any Randomness) -> String {
         (isPaused ? pausedPrefix : "peal-") + Hex.encode(randomness.bytes(8))
     }
 }
