@@ -79,8 +79,12 @@ struct Waker: Sendable {
     /// Sends to each route, and waits a moment for the answers.
     private func send(_ orders: [WakeOrder], before deadline: Duration, in tasks: inout DiscardingTaskGroup) async {
         let groups = Dictionary(grouping: orders) { ActiveRoute(app: $0.app, route: $0.device.address.route) }
-        var begun: Set<ActiveRoute> = []
-        for (route, orders) in groups where awaited.begin(route) {
+        var (begun, surplus): (Set<ActiveRoute>, [WakeOrder]) = ([], [])
+        for (route, orders) in groups {
+            guard awaited.begin(route) else {
+                surplus += orders
+                continue
+            }
             begun.insert(route)
             tasks.addTask {
                 let untaken = await send(orders, on: route, before: deadline)
@@ -88,6 +92,7 @@ struct Waker: Sendable {
                 await takeBack(untaken)
             }
         }
+        await takeBack(surplus)
         let end = context.time.uptime + Self.answerTime
         while awaited.contains(anyOf: begun), case let rest = end - context.time.uptime, rest > .zero {
             await awaited.answered.wait(atMost: rest, on: context.time)
