@@ -49,7 +49,7 @@ final class DeliveryContext: Sendable {
         self.logger = logger
         traces = options.traces
         isOnlyProcess = options.isOnlyProcess
-        owner = "peal-" + Hex.encode(randomness.bytes(8))
+        owner = ServerName.unique(isPaused: options.isPaused, randomness)
         gate = options.gate ?? AppGate(store: store, time: time)
         health = StoreHealth(time: time)
         stop = StopSwitch(time: time, drain: options.drain)

@@ -68,7 +68,8 @@ struct WebhookLane: Sendable {
         guard finding.isDeliveryDue || !finding.batches.isEmpty else { return nil }
         let requests = finding.batches.prefix(finding.room).map { request($0, finding, now: now) }
         let (reference, owner) = (reference, context.owner)
-        let leased = try await context.store.write(.rest) { [time = context.time] store in
+        let leased: [LeasedDelivery] = try await context.store.write(.rest) { [time = context.time] store in
+            guard try !mustWait(finding.composer.form, in: store, now: time.now) else { return [] }
             // Computed here, because the write may have waited for others.
             let until = time.now + .seconds(Limits.webhookLeaseSeconds)
             var leased = try store.leaseDeliveries(
@@ -96,7 +97,7 @@ struct WebhookLane: Sendable {
 
     private func find(in store: any StoreReading, now: Timestamp) throws -> Finding? {
         guard let webhook = try store.webhook(reference), webhook.disabledAt == nil,
-            let composer = context.composers[webhook.kind]
+            let composer = context.composers[webhook.kind], try !mustWait(composer.form, in: store, now: now)
         else { return nil }
         let plan = BatchPlan(form: composer.form)
         let room = context.room(for: webhook, composer.form)
@@ -111,6 +112,11 @@ struct WebhookLane: Sendable {
             webhook: webhook, composer: composer, room: room,
             isDeliveryDue: try store.isDeliveryDue(for: reference, now: now),
             batches: batches.flatMap { Self.divided($0, facts) }, facts: facts)
+    }
+
+    /// Whether another server is sending to this webhook, although its requests must arrive in order.
+    private func mustWait(_ form: Webhook.Form, in store: any StoreReading, now: Timestamp) throws -> Bool {
+        try form.requestsInFlightMax == 1 && store.isDeliveryLeased(for: reference, now: now)
     }
 
     /// - Returns: nil if the message is gone or cannot be read.

@@ -37,7 +37,7 @@ struct RouteBoardTests {
         let board = RouteBoard()
         func adopt(_ change: Int64, after last: Int64) {
             let gate = RouteGate(Self.route(change), .open, change: change)
-            board.adopt([gate], after: last, now: Timestamp(milliseconds: 0), uptime: .zero)
+            board.adopt([gate], after: last, isComplete: true, now: Timestamp(milliseconds: 0), uptime: .zero)
         }
         adopt(7, after: 0)
         #expect(board.lastChange == 7)
@@ -46,5 +46,27 @@ struct RouteBoardTests {
         #expect(board.lastChange == 0)
         adopt(3, after: 0)
         #expect(board.lastChange == 3)
+    }
+
+    @Test("writes closed routes again whose gates are not found when all are read again")
+    func lost() {
+        let board = RouteBoard()
+        for app in 1...3 as ClosedRange<Int64> {
+            board.change(Self.route(app)) { $0.backOff(reason: "NoConnection", isProbe: false, now: .zero) }
+        }
+        #expect(board.takeUnsaved().count == 3)
+        func adopt(_ app: Int64, after last: Int64, isComplete: Bool) {
+            let gate = RouteGate(Self.route(app), .open, change: app)
+            board.adopt(
+                [gate], after: last, isComplete: isComplete, now: Timestamp(milliseconds: 0), uptime: .zero)
+        }
+        adopt(1, after: 0, isComplete: true)
+        #expect(board.takeUnsaved().isEmpty, "the second and the third have not changed")
+        board.rereadAll()
+        adopt(1, after: 1, isComplete: true)
+        adopt(1, after: 0, isComplete: false)
+        #expect(board.takeUnsaved().isEmpty, "the rest is not read yet")
+        adopt(2, after: 1, isComplete: true)
+        #expect(board.takeUnsaved().map(\.route) == [Self.route(3)])
     }
 }

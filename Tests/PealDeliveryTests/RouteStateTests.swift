@@ -63,6 +63,30 @@ struct RouteStateTests {
         }
     }
 
+    @Test("is stored again if a failover lost its row, unless its app is gone too")
+    func failover() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .credentialRefused }
+        let service = fixture.service(isOnlyProcess: false)
+        func loseRows() async throws {
+            try await fixture.test.engine.write(.control) { _ = try $0.execute("DELETE FROM route_gate") }
+            service.rereadAll()
+            try await fixture.pass(seconds: 3)
+        }
+        try await fixture.running(service) {
+            _ = try await Self.accept(1, fixture, service)
+            try await fixture.eventually { try await fixture.census().slicesParked == 1 }
+            try await loseRows()
+            #expect(try await fixture.gate()?.state == .stopped)
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                _ = try $0.deleteApp(app, now: now)
+            }
+            try await loseRows()
+            #expect(try await fixture.gate() == nil)
+        }
+    }
+
     @Test("a message that alone is refused delays the others by one probe, and is not lost")
     func refusedAlone() async throws {
         let fixture = try await DeliveryFixture()

@@ -294,6 +294,29 @@ struct RulesTests {
         }
     }
 
+    @Test("devices that a message was not sent to do not count for a frequency cap", arguments: StoreUnderTest.allCases)
+    func notSent(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(
+            engine, .init([("frequency_cap", ["messages": 1, "hours": 24])]), zones: [nil, nil])
+        fixture.provider.answers { $0.key == 1 ? .accepted : .credentialRefused }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let wrong = try await fixture.accept(fixture.draft(.devices(1...2), lifeSeconds: 86_400), engine: service)
+            try await fixture.eventually { try await fixture.census().slicesParked == 1 }
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                _ = try $0.moveMessage(app: app, id: wrong, from: [.sending], to: .cancelled, now: now)
+            }
+            service.interrupt(wrong)
+            try await fixture.eventually { try await fixture.counts(wrong).suppressed == 1 }
+            fixture.provider.answers { _ in .accepted }
+            try await fixture.putCredential(keyID: "ZYXWV98765")
+            service.credentialsChanged(at: fixture.slot)
+            let right = try await fixture.accept(fixture.draft(.devices(1...2), lifeSeconds: 86_400), engine: service)
+            try await fixture.eventually { try await fixture.counts(right).accepted == 1 }
+            #expect(fixture.provider.sent(right)[2] == 1)
+        }
+    }
+
     @Test("a retry of a counted message is not counted again", arguments: StoreUnderTest.allCases)
     func countedOnce(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(

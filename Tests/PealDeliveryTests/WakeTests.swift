@@ -149,6 +149,32 @@ struct WakeTests {
         }
     }
 
+    @Test(
+        "that their network refuses for a reason of its own, or that are not sent, are not held against the device",
+        arguments: [
+            ScriptedProvider.Reply.credentialRefused, .unsent("NoConnection"),
+            .verdict(.retry(after: nil), "ServiceUnavailable", status: 503),
+        ])
+    func untaken(_ reply: ScriptedProvider.Reply) async throws {
+        let fixture = try await DeliveryFixture()
+        try await Self.install(fixture, 1)
+        try await Self.install(fixture, 2)
+        fixture.provider.answers { $0.key == 1 ? reply : .accepted }
+        let service = fixture.service()
+        func wakes(_ device: DeviceKey) async throws -> WakeUps? {
+            try await fixture.store.read { [app = fixture.app] in
+                try $0.installation(app: app, device: device)?.wakes
+            }
+        }
+        try await fixture.running(service) {
+            _ = try await Self.schedule(fixture)
+            try await fixture.drive { service.metrics.snapshot.wakesSent == 2 }
+            try await fixture.eventually { try await wakes(1)?.number == 0 }
+            #expect(try await wakes(1)?.lastAt != nil, "the budget remains charged")
+            #expect(try await wakes(2)?.number == 1)
+        }
+    }
+
     @Test("are not repeated when the network refuses them")
     func refused() async throws {
         let fixture = try await DeliveryFixture()

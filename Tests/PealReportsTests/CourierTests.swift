@@ -191,24 +191,6 @@ struct CourierTests {
         #expect(try await fixture.deliveries(slow).allSatisfy { $0.lastError == nil })
     }
 
-    @Test("two processes on one database send everything, and each delivery once")
-    func shared() async throws {
-        let fixture = try await CourierFixture()
-        let webhook = try await fixture.webhook()
-        try await fixture.enqueue(1...60)
-        let transport = ScriptedTransport(status: 200)
-        let couriers = (1...2).map { fixture.courier(transport, seed: UInt64($0)) }
-        // A courier that loses a race leaves the rest for its next round.
-        try await Polling.wait(for: "all deliveries") {
-            await withTaskGroup(of: Void.self) { group in
-                for courier in couriers { group.addTask { await courier.runOnce() } }
-            }
-            return try await fixture.deliveries(webhook).count == 60
-        }
-        #expect(transport.requests.count == 60)
-        #expect(Set(transport.requests.map(\.text)).count == 60)
-    }
-
     @Test("what a dead process had leased is sent again under the same id")
     func restart() async throws {
         let fixture = try await CourierFixture()

@@ -45,6 +45,7 @@ struct QueryPlanTests {
         arguments: [
             ("frequency.latest", "PRIMARY KEY (app=? AND seq=? AND at>? AND at<?)"),
             ("frequency.ofMessage", "PRIMARY KEY (app=? AND seq=?)"),
+            ("frequency.delete", "PRIMARY KEY (app=? AND seq=?)"),
             ("rate.find", "PRIMARY KEY (app=? AND message=?)"),
             ("slice.waitingFor", "PRIMARY KEY (app=? AND message=? AND route=?)"),
             ("condition.rows", "PRIMARY KEY (app=? AND seq>? AND seq<?)"),
@@ -78,7 +79,7 @@ struct QueryPlanTests {
             ("webhook.events", "sqlite_autoindex_outbox_1 (app=? AND webhook=?)"),
             ("webhook.due", "sqlite_autoindex_outbox_1 (app=? AND webhook>?)"),
             ("webhook.dueDeliveries", "webhook_delivery_due (app=? AND webhook>?)"),
-            ("webhook.pendingDue", "webhook_delivery_due"),
+            ("webhook.pendingDue", "webhook_delivery_due"), ("webhook.leased", "webhook_delivery_due"),
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("moment.due", "moment_open"), ("moment.devices", "COVERING INDEX device_user"),
@@ -103,7 +104,7 @@ struct QueryPlanTests {
             ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
             ("prune.next", "remainder_due (kind=? AND due_at<?)"),
             ("prune.erasure", "remainder_name (app=? AND kind=? AND name=?)"),
-            ("ahead.slices", "slice_waiting (ready_at>?)"),
+            ("ahead.slices", "slice_waiting (ready_at>?)"), ("ahead.claims", "moment_claimed (due_at>?)"),
             ("ahead.remainders", "remainder_due (kind=? AND due_at>?)"),
             ("ahead.events", "sqlite_autoindex_outbox_1 (app=? AND webhook=? AND created_at>?)"),
             ("ahead.deliveries", "webhook_delivery_due (app=? AND webhook=? AND next_at>?)"),
@@ -194,6 +195,7 @@ private enum HotStatements {
 
         "frequency.latest": once(FrequencyTable.latest, (1, 1, now, now, 1)),
         "frequency.ofMessage": once(FrequencyTable.ofMessage, (1, 1, slice.message)),
+        "frequency.delete": FrequencyTable.delete(1, app: 1, message: slice.message),
         "rate.find": RateTable.find(1, slice.message),
         "slice.waitingFor": SliceTable.waiting(
             for: 1, app: 1, message: slice.message, route: .fcm, inAddresses: false),
@@ -244,6 +246,7 @@ private enum HotStatements {
         "webhook.examinedDeliveries": WebhookDeliveryTable.examined(webhook, limit: 1),
         "webhook.takeEvent": OutboxTable.take(event, webhook),
         "webhook.pendingDue": WebhookDeliveryTable.pendingDue(webhook, now),
+        "webhook.leased": WebhookDeliveryTable.leased(webhook, now),
         "webhook.leaseDeliveries": WebhookDeliveryTable.lease(
             webhook, limit: 1, owner: "", until: now, now: now, .sqlite),
         "webhook.settle": WebhookDeliveryTable.settle(delivery),
@@ -275,6 +278,8 @@ private enum HotStatements {
         "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
         "ahead.slices": TablePiece.slice.keys(where: AheadOfTime.slices(now), limit: 1),
         "ahead.wakes": TablePiece.installation.keys(where: AheadOfTime.wakes(now), limit: 1),
+        "ahead.claims": TablePiece.moment.keys(where: AheadOfTime.claims(now), limit: 1),
+        "ahead.claimEnds": TablePiece.moment.keys(where: AheadOfTime.claimEnds(now, now), limit: 1),
         "ahead.remainders": TablePiece.remainder.keys(where: AheadOfTime.remainders(.user, now), limit: 1),
         "ahead.events": TablePiece.outbox.keys(where: AheadOfTime.events(webhook, now), limit: 1),
         "ahead.deliveries": TablePiece.webhookDelivery.keys(where: AheadOfTime.deliveries(webhook, now), limit: 1),

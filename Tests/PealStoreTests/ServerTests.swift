@@ -23,6 +23,8 @@ struct ServerTests {
             try $0.servers(seenSince: now - .seconds(20)).map(\.name)
         }
         #expect(seen == ["a", "c"])
+        #expect(try await note(ServerName.pausedPrefix + "d") == 2, "a paused server sends nothing")
+        #expect(try await note("c") == 2)
         try await fixture.store.write(.control) { try $0.removeServer("a") }
         #expect(try await note("c") == 1)
         fixture.time.setClock(by: .seconds(-3600))

@@ -111,6 +111,32 @@ struct SetBackTests {
         #expect(try await fixture.store.read { try $0.nextWakeAt() } == fixture.now)
     }
 
+    @Test("a claim ends as usual, and the alert follows", arguments: StoreUnderTest.allCases)
+    func claim(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, user: "ann")
+        let draft = MomentStoreTests.draft(fixture, seconds: 30 * 86_400)
+        let moment = try await MomentStoreTests.insert(fixture, draft)[0]
+        let claim = MomentClaim(
+            id: ClaimID(high: 1, low: 1), target: .init(device: 1, route: .apnsProduction), rev: 1, hasLedger: true)
+        let claimed = try await fixture.store.write(.intake) { [now = fixture.now] in
+            try $0.apply(.claim(claim), to: moment, now: now)?.moment
+        }
+        #expect(claimed?.state == .claimed)
+        func ended() async throws -> Int {
+            try await fixture.store.write(.control) { [now = fixture.now] in
+                try $0.endDueClaims(now: now, limit: 10)
+            }
+        }
+        fixture.time.setClock(by: .seconds(-86_400))
+        try await fixture.pruneAll()
+        #expect(try await ended() == 0)
+        fixture.time.advance(by: .seconds(Limits.claimSeconds))
+        try await fixture.pruneAll()
+        #expect(try await ended() == 1)
+        #expect(try await MomentStoreTests.moment(fixture, moment).state == .recovering)
+    }
+
     @Test("messages from a later time do not count towards a cap", arguments: StoreUnderTest.allCases)
     func frequency(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -96,6 +96,16 @@ package struct WakeUps: Sendable, Hashable {
         hasAsked = asking
         dueAt = max(allowed(at: now), now + .seconds(Limits.wakeIntervalSeconds) + jitter)
     }
+
+    /// Takes a wake-up back that was never on its way, so that the next one gets its number.
+    /// - Returns: false if there was another one since, or `Reachability` includes it.
+    package mutating func takeBack(_ number: Int64) -> Bool {
+        guard number == self.number, number > countedThrough else { return false }
+        self.number -= 1
+        // Earlier wake-ups that asked for no sync may have arrived.
+        hasAsked = false
+        return true
+    }
 }
 
 /// The evidence for how often wake-ups reach a device: counts that halve every three days.

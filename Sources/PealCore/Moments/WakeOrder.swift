@@ -90,6 +90,17 @@ extension StoreWriting {
         return (orders, due.count)
     }
 
+    /// Takes back wake-ups that did not reach the push network, or that it refused for a reason of its own: they say
+    /// nothing about how well their devices can be reached. Their budgets remain charged.
+    package func takeBackWakes(_ orders: [WakeOrder]) throws {
+        for order in orders {
+            guard var installation = try installation(app: order.app, device: order.device.key),
+                installation.wakes.takeBack(order.number)
+            else { continue }
+            try putInstallation(installation)
+        }
+    }
+
     private func order(
         _ installation: inout Installation, _ device: Device, quietEnd: (AppKey, Device) throws -> Timestamp?,
         wait: (ActiveRoute) -> Duration?, now: Timestamp, jitter: () -> Duration

@@ -124,3 +124,13 @@ package struct LeaseOffer: Sendable, Hashable {
         self.madeAt = madeAt
     }
 }
+
+/// The name of a process on a database, under which it leases slices and records that it is running.
+package enum ServerName {
+    /// How names begin of servers that send nothing, and take no share of push networks' limits.
+    package static let pausedPrefix = "paused-"
+
+    package static func unique(isPaused: Bool, _ randomness: any Randomness) -> String {
+        (isPaused ? pausedPrefix : "peal-") + Hex.encode(randomness.bytes(8))
+    }
+}

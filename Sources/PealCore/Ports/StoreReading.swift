@@ -232,6 +232,8 @@ package protocol StoreReading {
     func dueWebhooks(now: Timestamp) throws -> [WebhookReference]
     /// Whether the webhook has a due delivery without a lease.
     func isDeliveryDue(for reference: WebhookReference, now: Timestamp) throws -> Bool
+    /// Whether a delivery of the webhook is being sent.
+    func isDeliveryLeased(for reference: WebhookReference, now: Timestamp) throws -> Bool
     /// The events that wait for the webhook, oldest first.
     func outboxEvents(for reference: WebhookReference, limit: Int) throws -> [OutboxEvent]
     /// The input for a report on the message; nil if the message no longer exists.

@@ -93,6 +93,8 @@ package protocol StoreWriting: StoreReading {
     func reserve(
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp]
+    /// Takes back that the message counts for the devices, because it was not sent to them.
+    func uncount(_ keys: [DeviceKey], app: AppKey, message: MessageID) throws
 
     /// Takes what the rates of the message and its app (`ofApp`) allow now; without either, everything that is wanted.
     func takeRate(
@@ -148,8 +150,8 @@ package protocol StoreWriting: StoreReading {
     ///   elsewhere, the devices are in doubt.
     /// - Returns: whether the answers are stored.
     func addToQuarantine(_ settlement: Settlement, keepsAnswers: Bool, now: Timestamp) throws -> Bool
-    /// Records that the server `name` is running. Returns how many servers, this one included, were seen at `start` or
-    /// later.
+    /// Records that the server `name` is running. Returns how many servers that send, including this one, were seen at
+    /// `start` or later.
     func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int
     /// Removes a server that is stopping.
     func removeServer(_ name: String) throws

@@ -61,7 +61,8 @@ extension Webhook {
         package var itemsPerRequestMax: Int
         /// How long the first event of a request waits for others.
         package var gathering: Duration
-        /// How many requests to one webhook may be in flight. With 1 they arrive in order.
+        /// How many requests to one webhook each server may have in flight. With 1 they arrive in order, because
+        /// another server waits until none is in flight.
         package var requestsInFlightMax: Int
 
         package init(

@@ -9,6 +9,8 @@ final class RouteBoard: Sendable {
         /// Routes whose gate differs from the stored one.
         var unsaved: Set<ActiveRoute> = []
         var resets: Set<ActiveRoute> = []
+        /// Routes that are closed here, and whose gates were not found yet since all are read again.
+        var missing: Set<ActiveRoute> = []
         /// The number of the last change that was read or written.
         var change: Int64 = 0
         /// The number of breakers above which open routes are forgotten.
@@ -93,17 +95,32 @@ final class RouteBoard: Sendable {
 
     var lastChange: Int64 { state.withLock { $0.change } }
 
-    /// Makes the next read begin with the oldest change.
-    func rereadAll() { state.withLock { $0.change = 0 } }
+    /// Makes the next read begin with the oldest change. Gates that it does not find are lost, and are written again:
+    /// otherwise slices that wait for them would be leased over and over.
+    func rereadAll() {
+        state.withLock { state in
+            state.change = 0
+            state.missing = Set(state.breakers.filter { $1.closedUntil != nil }.keys)
+        }
+    }
 
     /// Applies gates that were read, in order of their changes. Newer state of this process stays.
     /// - Parameters:
     ///   - last: `lastChange` when they were read. The next read begins after them unless it has changed since.
+    ///   - isComplete: Whether there are no more.
     ///   - now: The wall clock.
     ///   - uptime: The same instant on the clock of the breakers.
-    func adopt(_ gates: [RouteGate], after last: Int64, now: Timestamp, uptime: Duration) {
+    func adopt(_ gates: [RouteGate], after last: Int64, isComplete: Bool, now: Timestamp, uptime: Duration) {
         state.withLock { state in
-            if state.change == last { state.change = gates.map(\.change).max() ?? last }
+            let isNext = state.change == last
+            if isNext {
+                state.change = gates.map(\.change).max() ?? last
+                state.missing.subtract(gates.map(\.route))
+            }
+            if isNext, isComplete {
+                state.unsaved.formUnion(state.missing.filter { state.breakers[$0]?.closedUntil != nil })
+                state.missing = []
+            }
             for gate in gates {
                 guard !state.unsaved.contains(gate.route), !state.resets.contains(gate.route) else { continue }
                 var breaker = state.breakers[gate.route] ?? RouteBreaker(hasManyHosts: gate.route.route.hasManyHosts)

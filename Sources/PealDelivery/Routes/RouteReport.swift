@@ -139,7 +139,7 @@ extension DeliveryContext {
                 if let (health, slot) = health { try writer.setHealth(health, at: slot) }
                 return refused
             }
-            // They were closed under a credential that has been replaced since.
+            // Their app is gone, or they were closed under a credential that has been replaced since.
             for gate in refused { routes.forget(gate.route) }
         } catch {
             routes.markUnsaved(unsaved.map(\.route))
@@ -154,9 +154,11 @@ extension DeliveryContext {
 
 extension StoreWriting {
     /// Stores a gate. One that stops its route marks the credential as stopped, unless it already is.
-    /// - Returns: false if the credential has been replaced since.
+    /// - Returns: false if the app is gone, or the credential has been replaced since.
     fileprivate func put(_ gate: RouteGate, now: Timestamp) throws -> Bool {
-        guard try setGate(gate) != nil else { return false }
+        // An app that cannot be read has its gate.
+        let isGone = (try? app(key: gate.route.app) == nil) ?? false
+        guard !isGone, try setGate(gate) != nil else { return false }
         guard gate.state == .stopped, let slot = CredentialSlot(of: gate.route) else { return true }
         // An unreadable credential of the app must not keep the gate from being stored.
         let record = try? credentialRecords(app: slot.app).first { $0.isUsed(on: gate.route.route) }
@@ -204,8 +206,10 @@ struct RouteKeeper: Sendable {
             while true {
                 let last = context.routes.lastChange
                 let gates = try await context.store.read { try $0.gates(changedAfter: last, limit: Self.gatesPerRead) }
-                context.routes.adopt(gates, after: last, now: context.time.now, uptime: context.time.uptime)
-                if gates.count < Self.gatesPerRead { return }
+                let isComplete = gates.count < Self.gatesPerRead
+                context.routes.adopt(
+                    gates, after: last, isComplete: isComplete, now: context.time.now, uptime: context.time.uptime)
+                if isComplete { return }
             }
         } catch {
             context.logger.error("the state of routes could not be read", metadata: ["error": "\(error)"])

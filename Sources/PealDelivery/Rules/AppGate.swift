@@ -62,9 +62,7 @@ final class AppGate: PageGate {
         guard !slice.isMoment else { return [] }
         let rules = try await rules(of: job.message.app)
         var rulings = try await holds(on: page, of: job, rules, at: now)
-        guard !isSorting, !job.options.isTransactional, !slice.holdsAddresses, let cap = rules.frequencyCap else {
-            return rulings
-        }
+        guard !isSorting, let cap = Self.cap(rules, on: job, in: slice) else { return rulings }
         let held = Set(rulings.map(\.index))
         let free = page.keys.indices.filter { !held.contains($0) }
         let (app, message, keys) = (job.message.app, job.message.id, free.map { page.keys[$0] })
@@ -77,6 +75,17 @@ final class AppGate: PageGate {
             rulings.append(PageRuling(index: index, decision: .hold(.init(until: until, reason: .frequencyCap))))
         }
         return rulings
+    }
+
+    func uncount(_ keys: [DeviceKey], of job: DeliveryJob, in slice: Slice.ID) async throws {
+        let (app, message) = (job.message.app, job.message.id)
+        guard !keys.isEmpty, Self.cap(try await rules(of: app), on: job, in: slice) != nil else { return }
+        try await store.write(.settle) { try $0.uncount(keys, app: app, message: message) }
+    }
+
+    /// The cap for the devices of a slice; nil for none.
+    private static func cap(_ rules: SendRules, on job: DeliveryJob, in slice: Slice.ID) -> FrequencyCap? {
+        job.options.isTransactional || slice.holdsAddresses || slice.isMoment ? nil : rules.frequencyCap
     }
 
     /// The devices for which it is too early, or quiet hours, in their own time.

@@ -14,6 +14,9 @@ protocol PageGate: Sendable {
         on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp
     ) async throws -> [PageRuling]
 
+    /// Takes back that devices which were let through count for a cap, because their message was not sent to them.
+    func uncount(_ keys: [DeviceKey], of job: DeliveryJob, in slice: Slice.ID) async throws
+
     /// Drops what was read from the store: after a failover, a number there may stand for something else.
     func forget()
 }
@@ -36,6 +39,7 @@ struct GateRates: Sendable, Hashable {
 
 extension PageGate {
     func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates { GateRates() }
+    func uncount(_ keys: [DeviceKey], of job: DeliveryJob, in slice: Slice.ID) async throws {}
     func forget() {}
 }
 

@@ -179,6 +179,9 @@ extension SentPage {
         }
     }
 
+    /// The devices for which no request was made, or whose request was refused because of the route.
+    var untried: [DeviceKey] { exceptions.filter { $0.answer.routeProblem != nil }.map { keys[$0.index] } }
+
     /// How many devices remain if the untried ones at the end are not counted.
     var countWithoutTail: Int {
         var count = keys.count

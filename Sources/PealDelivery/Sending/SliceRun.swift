@@ -149,6 +149,7 @@ struct SliceRun: Sendable {
     private mutating func settle(_ next: SliceLife.Next) async -> SliceLife.Event {
         let conclusion = conclusion
         defer { finishGroup() }
+        await uncountUntried()
         let left = max(0, unsettled - (conclusion?.log.count ?? 0))
         let settlements = settlements(of: conclusion, left: left, next)
         let (earlier, askedAt) = (slice.counts, context.time.uptime)
@@ -185,6 +186,19 @@ struct SliceRun: Sendable {
             context.ready.set()
         }
         return .settled
+    }
+
+    /// Devices count for a frequency cap before they are sent to. Those that were not are taken back while the lease
+    /// holds: afterwards, another worker may send to them.
+    private func uncountUntried() async {
+        guard slice.attempt == 0, slice.doubt == 0, context.leases.end(of: slice.lease) != nil else { return }
+        do {
+            try await context.gate.uncount(group.flatMap(\.untried), of: work.job, in: slice.id)
+        } catch {
+            context.logger.error(
+                "devices that were not sent to still count for a frequency cap",
+                metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
+        }
     }
 
     /// Awaits the pages that are in flight although their slice was quarantined, and adds their answers to it:

@@ -6,9 +6,8 @@ internal import PealCore
 struct SliceWorker: Sendable {
     let context: DeliveryContext
 
-    /// Returns when the slice is done, released or lost. `askedAt` is the uptime at which its lease was asked for.
-    func work(_ slice: Slice, askedAt: Duration) async {
-        context.leases.add(slice.lease, askedAt: askedAt)
+    /// Returns when the slice, whose lease is on the board, is done, released or lost.
+    func work(_ slice: Slice) async {
         defer { context.leases.remove(slice.lease) }
         do {
             // Before the state is read, so that no interruption is missed in between.

@@ -28,7 +28,7 @@ struct DirectLane: Sendable {
             context.leases.remove(slice.lease)
             return context.ready.set()
         }
-        await SliceWorker(context: context).work(slice, askedAt: askedAt)
+        await SliceWorker(context: context).work(slice)
     }
 
     private func isHeld(_ slice: Slice) async -> Bool {

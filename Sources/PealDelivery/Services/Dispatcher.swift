@@ -60,7 +60,7 @@ struct Dispatcher: Sendable {
         guard context.leases.add(slice.lease, askedAt: askedAt) else { return }
         load.begin(slice.id)
         workers.addTask {
-            await SliceWorker(context: context).work(slice, askedAt: askedAt)
+            await SliceWorker(context: context).work(slice)
             load.end(slice.id)
             context.ready.set()
         }

@@ -1,21 +1,21 @@
 internal import Logging
 internal import PealCore
 
-/// Reports to the other servers on the database that this one is running, and to the providers how many there are: a
-/// push network's rate limit applies to all servers together.
+/// Reports to the other servers on the database that this one is running, and to the providers how many send: a push
+/// network's rate limit applies to all servers together.
 struct ServerPresence: Sendable {
     private static let interval: Duration = .seconds(5)
 
     let context: DeliveryContext
 
-    /// Records this server once, and counts all of them.
+    /// Records this server once, and counts those that send.
     func note() async {
         let (owner, now) = (context.owner, context.time.now)
         do {
             let count = try await context.store.write(.control) {
                 try $0.recordServer(owner, now: now, seenSince: now - .seconds(Limits.serverPresenceSeconds))
             }
-            for provider in context.providers.values { provider.share(among: count) }
+            for provider in context.providers.values { provider.share(among: max(1, count)) }
         } catch {
             // The last count stays in use.
             context.logger.warning("the servers on the database could not be counted", metadata: ["error": "\(error)"])

@@ -5,7 +5,8 @@ internal import Synchronization
 /// Wakes apps that may choose the moment of a message, with background pushes within each device's budget. A wake-up is
 /// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many. A
 /// wake-up that cannot be sent soon is dropped, because it would be too close to the next ones. While a route still
-/// awaits answers, is closed or has no credential, its devices are not woken.
+/// awaits answers, is closed or has no credential, its devices are not woken. What their network did not take through
+/// no fault of theirs does not count as unanswered.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
@@ -78,14 +79,20 @@ struct Waker: Sendable {
     /// Sends to each route, and waits a moment for the answers.
     private func send(_ orders: [WakeOrder], before deadline: Duration, in tasks: inout DiscardingTaskGroup) async {
         let groups = Dictionary(grouping: orders) { ActiveRoute(app: $0.app, route: $0.device.address.route) }
-        var begun: Set<ActiveRoute> = []
-        for (route, orders) in groups where awaited.begin(route) {
+        var (begun, surplus): (Set<ActiveRoute>, [WakeOrder]) = ([], [])
+        for (route, orders) in groups {
+            guard awaited.begin(route) else {
+                surplus += orders
+                continue
+            }
             begun.insert(route)
             tasks.addTask {
-                await send(orders, on: route, before: deadline)
+                let untaken = await send(orders, on: route, before: deadline)
                 awaited.end(route)
+                await takeBack(untaken)
             }
         }
+        await takeBack(surplus)
         let end = context.time.uptime + Self.answerTime
         while awaited.contains(anyOf: begun), case let rest = end - context.time.uptime, rest > .zero {
             await awaited.answered.wait(atMost: rest, on: context.time)
@@ -93,38 +100,41 @@ struct Waker: Sendable {
     }
 
     /// If the route has been closed or the credential deleted meanwhile, the wake-up is lost.
-    private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async {
+    /// - Returns: the wake-ups that were not sent or not taken, through no fault of their devices.
+    private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async -> [WakeOrder] {
         guard !isClosed(route), let slot = CredentialSlot(of: route), let provider = context.providers[slot.provider]
-        else { return }
+        else { return orders }
         do {
-            guard let access = try await context.readAccess(at: slot) else { return }
-            await send(orders, on: route, access, provider, before: deadline)
+            guard let access = try await context.readAccess(at: slot) else { return orders }
+            return await send(orders, on: route, access, provider, before: deadline)
         } catch {
             context.logger.error("a credential could not be read", metadata: ["error": "\(error)"])
+            return orders
         }
     }
 
     private func send(
         _ orders: [WakeOrder], on route: ActiveRoute, _ access: RouteAccess, _ provider: any Provider,
         before deadline: Duration
-    ) async {
-        guard context.time.uptime <= deadline else { return }
+    ) async -> [WakeOrder] {
+        guard context.time.uptime <= deadline else { return orders }
         let now = context.time.now
         let message: MessageID = context.randomness.timeOrderedIdentifier(at: now)
         let ordered = orders.sorted { $0.device.key < $1.device.key }
         var page = DevicePage(
             through: ordered.last?.device.key ?? 0, isLast: true, readAt: now, capacity: ordered.count)
-        var notifications: [Notification] = []
+        var (sent, notifications): ([WakeOrder], [Notification]) = ([], [])
         for order in ordered {
             guard let notification = render(order, message, on: route.route, access, provider, now: now) else {
                 continue
             }
+            sent.append(order)
             notifications.append(notification)
             order.device.address.bytes.withUnsafeBytes {
                 page.append(key: order.device.key, address: $0, revision: 0, locale: 0)
             }
         }
-        guard page.count > 0 else { return }
+        guard page.count > 0 else { return [] }
         let control = context.messages.addControl(message)
         let order = PageOrder(
             slice: Slice.ID(app: route.app, message: message, route: route.route, rangeStart: 0, part: 0),
@@ -140,6 +150,16 @@ struct Waker: Sendable {
             $0.wakesSent += page.count
             $0.wakesAccepted += accepted
         }
+        return answers.exceptions.filter { !$0.value.mayBlameDevice }.map { sent[$0.key] }
+    }
+
+    private func takeBack(_ orders: [WakeOrder]) async {
+        guard !orders.isEmpty else { return }
+        do {
+            try await context.store.write(.rest) { try $0.takeBackWakes(orders) }
+        } catch {
+            context.logger.error("refused wake-ups could not be taken back", metadata: ["error": "\(error)"])
+        }
     }
 
     /// nil if not even the shortest form can be rendered.
@@ -154,6 +174,20 @@ struct Waker: Sendable {
             if let notification = try? provider.render(render) { return notification }
         }
         return nil
+    }
+}
+
+extension ProviderAnswer {
+    /// Whether a device that does not react to a wake-up with this answer may be hard to reach: the wake-up may have
+    /// arrived, or the address is at fault.
+    fileprivate var mayBlameDevice: Bool {
+        switch result {
+        case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress), .lost:
+            true
+        case .verdict(.retry), .verdict(.reconnect), .verdict(.refreshCredential), .verdict(.holdApp),
+            .verdict(.stopApp), .unsent, .held:
+            false
+        }
     }
 }
 

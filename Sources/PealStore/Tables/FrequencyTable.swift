@@ -20,6 +20,10 @@ enum FrequencyTable {
         """
     }
 
+    static func delete(_ key: DeviceKey, app: AppKey, message: MessageID) -> SQL {
+        "DELETE FROM frequency WHERE app = \(app) AND seq = \(key) AND message = \(message)"
+    }
+
     static func over(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
 }
 
@@ -45,6 +49,10 @@ extension StoreSession {
                 FrequencyTable.insert($0, app: app, message: message, now: now)
             })
         return waits
+    }
+
+    func uncount(_ keys: [DeviceKey], app: AppKey, message: MessageID) throws {
+        try connection.execute(keys.map { FrequencyTable.delete($0, app: app, message: message) })
     }
 
     /// Counts the message for each of the devices, once, whatever the cap allows.

@@ -29,6 +29,16 @@ enum ServerTable {
         "seen_at BETWEEN \(now - .seconds(Limits.serverPresenceSeconds)) AND \(AheadOfTime.horizon(now))"
     }
 
+    /// How many servers that send were seen at `start` or later.
+    static func sending(since start: Timestamp) -> SQL {
+        // In ASCII, a dot comes after a hyphen.
+        let (first, end) = (ServerName.pausedPrefix, ServerName.pausedPrefix.dropLast() + ".")
+        return """
+            SELECT COUNT(*) FROM live_server
+            WHERE seen_at >= \(start) AND (name < \(first) OR name >= \(String(end)))
+            """
+    }
+
     /// A token that is further ahead was issued before the clock was set back. Push networks refuse it.
     static let tokenAheadSeconds: Int64 = 60
 
@@ -47,7 +57,7 @@ extension StoreSession {
     func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int {
         try connection.execute(ServerTable.note(name, now))
         try connection.execute(ServerTable.forget(now))
-        return try connection.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(start)")
+        return try connection.count(ServerTable.sending(since: start))
     }
 
     func servers(seenSince start: Timestamp) throws -> [(name: String, seenAt: Timestamp)] {

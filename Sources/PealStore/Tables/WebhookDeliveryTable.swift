@@ -43,9 +43,10 @@ enum WebhookDeliveryTable {
 
     /// A lease that ends too far ahead was taken before the clock was set back. If its holder still sends, the receiver
     /// may get the delivery twice, with the same id.
-    private static func isNotLeased(_ now: Timestamp) -> SQL {
-        let horizon = AheadOfTime.horizon(now, Limits.webhookLeaseSeconds)
-        return "lease_until NOT BETWEEN \(now + .milliseconds(1)) AND \(horizon)"
+    private static func isNotLeased(_ now: Timestamp) -> SQL { "lease_until NOT \(leaseTimes(now))" }
+
+    private static func leaseTimes(_ now: Timestamp) -> SQL {
+        "BETWEEN \(now + .milliseconds(1)) AND \(AheadOfTime.horizon(now, Limits.webhookLeaseSeconds))"
     }
 
     /// Pending, due and not leased.
@@ -58,6 +59,16 @@ enum WebhookDeliveryTable {
 
     static func pendingDue(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
         "SELECT next_at FROM webhook_delivery WHERE \(free(reference, now)) ORDER BY next_at LIMIT 1"
+    }
+
+    /// One that is being sent, even by a server whose clock is a little ahead.
+    static func leased(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
+        """
+        SELECT next_at FROM webhook_delivery
+        WHERE state = \(code: State.pending) AND \(WebhookTable.matching(reference))
+            AND next_at <= \(AheadOfTime.horizon(now)) AND lease_until \(leaseTimes(now))
+        LIMIT 1
+        """
     }
 
     static func lease(
@@ -149,6 +160,10 @@ extension StoreSession {
 
     func isDeliveryDue(for reference: WebhookReference, now: Timestamp) throws -> Bool {
         try connection.value(WebhookDeliveryTable.pendingDue(reference, now), Timestamp.self) != nil
+    }
+
+    func isDeliveryLeased(for reference: WebhookReference, now: Timestamp) throws -> Bool {
+        try connection.value(WebhookDeliveryTable.leased(reference, now), Timestamp.self) != nil
     }
 
     func retryDelivery(of reference: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?

@@ -93,6 +93,21 @@ struct ReachabilityTests {
         #expect(answered.reachability.misses == 0)
     }
 
+    @Test("a wake-up that is taken back counts neither as arrived nor as lost; only the newest can be, once")
+    func takenBack() {
+        var phone = Self.installation()
+        phone.wakes.take(asking: false, at: Self.start, jitter: .zero)
+        phone.wakes.take(asking: true, at: Self.start + .seconds(1800), jitter: .zero)
+        let taken = ([1, 2, 2] as [Int64]).map { phone.wakes.takeBack($0) }
+        #expect(taken == [false, true, false])
+        phone.recordMissingSync(at: Self.start + .seconds(3600))
+        #expect(phone.reachability.misses == 0, "the first one asked for no sync")
+        phone.report(wakes: [1], at: Self.start + .seconds(3600))
+        #expect(phone.reachability.hits == 1_000_000 && phone.reachability.misses == 0)
+        let isTaken = phone.wakes.takeBack(1)
+        #expect(!isTaken, "it is counted already")
+    }
+
     @Test(
         "wake-ups from before the clock was set back by days keep no device asleep",
         arguments: [(Int64(604_800), Int64(0)), (3600, 4800), (10, 1210)])
