@@ -31,12 +31,10 @@ enum ServerTable {
 
     /// How many servers that send were seen at `start` or later.
     static func sending(since start: Timestamp) -> SQL {
-        // In ASCII, a dot comes after a hyphen.
-        let (first, end) = (ServerName.pausedPrefix, ServerName.pausedPrefix.dropLast() + ".")
-        return """
-            SELECT COUNT(*) FROM live_server
-            WHERE seen_at >= \(start) AND (name < \(first) OR name >= \(String(end)))
-            """
+        """
+        SELECT COUNT(*) FROM live_server
+        WHERE seen_at >= \(start) AND name NOT LIKE \(ServerName.pausedPrefix + "%")
+        """
     }
 
     /// A token that is further ahead was issued before the clock was set back. Push networks refuse it.
