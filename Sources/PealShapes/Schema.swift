@@ -136,9 +136,10 @@ extension Schema {
     /// An instant (RFC 3339).
     package static let time = Schema([("type", "string"), ("format", "date-time")])
 
-    /// An instant that is in the future when a request is read. The pattern excludes the day of `now` and earlier days.
+    /// An instant that is in the future when a request is read. The pattern excludes the days that are over in every
+    /// time zone: with an offset such as -12:00, a time of the day before `now` may be in the future.
     package static func future(after now: Timestamp) -> Schema {
-        let day = Array(now.description.prefix(10))
+        let day = Array((now - .seconds(2 * 86_400)).description.prefix(10))
         let later = day.indices.compactMap { position -> String? in
             guard let digit = day[position].wholeNumberValue, digit < 9 else { return nil }
             let rest = day[(position + 1)...].map { $0 == "-" ? "-" : "[0-9]" }.joined()

@@ -178,6 +178,9 @@ struct BadInputTests {
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"schedule":{}}"#, "missing_field",
             "schedule.at"),
         Case(
+            .post, "…/messages", #"{"audience":{"all":true},\#(saying),"schedule":{"at":"2037-01-01T00:00:00Z"}}"#,
+            "invalid_field", "schedule.at"),
+        Case(
             .post, "…/messages",
             #"{"audience":{"all":true},\#(saying),"schedule":{"at":"2027-01-01T00:00:00Z","in":"x"}}"#,
             "invalid_field", "schedule.in"),

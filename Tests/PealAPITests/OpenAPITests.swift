@@ -65,6 +65,19 @@ struct OpenAPITests {
         }
     }
 
+    @Test("says which answers a repeated request may get again")
+    func replays() async throws {
+        try await Self.document { document, _ in
+            for operation in Self.operations(document) where operation.json["tags"] == ["Native"] {
+                let answers = operation.json["responses"]?.objectValue ?? .init()
+                for (status, answer) in answers.pairs where status < "300" {
+                    let isDeclared = answer["headers"]?["Idempotent-Replayed"] != nil
+                    #expect(isDeclared == operation.name.hasPrefix("POST "), "\(operation.name) \(status)")
+                }
+            }
+        }
+    }
+
     @Test("refers only to what it contains")
     func references() async throws {
         try await Self.document { document, _ in

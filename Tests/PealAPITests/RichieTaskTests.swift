@@ -39,7 +39,8 @@ struct RichieTaskTests {
             Refused(payloads: #"{"ios":{"aps":"b"}}"#, "payloads.ios.aps"),
             Refused(payloads: #"{"ios":{"aps":{"content-available":1}}}"#, "payloads.ios.aps.alert.body"),
             Refused(payloads: #"{"ios":{"aps":{"alert":{"title":"t","body":""}}}}"#, "payloads.ios.aps.alert.body"),
-            Refused(payloads: #"{"ios":{"aps":{"alert":["b"]}}}"#, "payloads.ios.aps.alert"),
+            Refused(
+                payloads: #"{"ios":{"aps":{"alert":["b"]}}}"#, "payloads.ios.aps.alert must be a string or an object"),
             Refused(payloads: #"{"ios":{"aps":{"alert":{"body":{}}}}}"#, "payloads.ios.aps.alert.body"),
             Refused(
                 payloads: #"{"ios":{"aps":{"alert":"b","content-available":"yes"}}}"#,

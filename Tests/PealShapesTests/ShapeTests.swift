@@ -210,6 +210,19 @@ struct ShapeDescribingTests {
         #expect(properties?["size"]?["anyOf"] == .array(choices))
     }
 
+    @Test(
+        "a time in the future, with any offset",
+        arguments: [
+            ("2026-05-28T20:26:41Z", true), ("2026-05-27T20:30:00-23:59", true), ("2026-05-29T10:00:00+14:00", true),
+            ("2027-01-01T00:00:00Z", true), ("2026-05-26T23:59:59Z", false), ("2025-12-31T00:00:00Z", false),
+        ])
+    func future(text: String, isAllowed: Bool) throws {
+        // 2026-05-28T20:26:40Z.
+        let schema = Schema.future(after: Timestamp(milliseconds: 1_780_000_000_000))
+        let pattern = try Regex(#require(schema["pattern"]?.stringValue))
+        #expect((text.firstMatch(of: pattern) != nil) == isAllowed)
+    }
+
     @Test("whole numbers of a range as a pattern", arguments: [0, 7, 60, 1000, 2_147_483_647] as [Int64])
     func digits(limit: Int64) throws {
         let pattern = try Regex("^(?:\(Shape<Int64>.digits(to: limit)))$")

@@ -89,6 +89,13 @@ struct AudienceTests {
         audience.excludedTopics = ["a"]
         audience.interactiveOnly = true
         #expect(try await reached(fixture, audience) == [:])
+        audience = Audience()
+        audience.addresses = [Fixture.address(50), Fixture.address(51, .fcm), Fixture.address(52, .wns)]
+        audience.interactiveOnly = true
+        let (app, now, counted) = (fixture.app, fixture.now, audience)
+        #expect(
+            try await fixture.store.read { try $0.audienceCount(app: app, counted, environment: nil, now: now) }
+                == [.ios: 1, .android: 1])
     }
 
     @Test(

@@ -59,7 +59,11 @@ struct APIDocument: Sendable {
         let isRepeatable = operation.method == .post && dialect.dialect.takesIdempotencyKey
         let shared = isRepeatable && operation.namesIdempotencyKey ? [idempotencyKey] : []
         let parameters = (inPath + operation.parameters + shared).map(\.json)
-        var answers = operation.answers.map { (String($0.status), $0.json) }
+        var answers = operation.answers.map { answer in
+            var answer = answer
+            answer.isReplayable = isRepeatable
+            return (String(answer.status), answer.json)
+        }
         // The operation's own answer takes precedence over the refusals with the same status.
         let own = Set(operation.answers.map(\.status))
         for (status, _) in dialect.refusals(operation.codes(access, isRepeatable: isRepeatable))
@@ -100,6 +104,10 @@ struct APIDocument: Sendable {
             "schema": Schema.text.json,
         ],
         "RetryAfter": ["description": "Seconds to wait before a retry.", "schema": Schema.count.json],
+        "IdempotentReplayed": [
+            "description": "Present if this is the first answer to a request that was repeated with `Idempotency-Key`.",
+            "schema": Schema.words(["true"]).json,
+        ],
     ]
 }
 

@@ -140,6 +140,8 @@ struct APIAnswer: Sendable {
     let mediaType: String
     /// The headers besides those of every answer: name, schema and description.
     var headers: [(name: String, schema: Schema, text: String)]
+    /// Whether a request that is repeated with `Idempotency-Key` gets it again.
+    var isReplayable = false
 
     init(
         _ status: Int, _ text: String, _ schema: Schema? = nil, mediaType: String = "application/json",
@@ -156,7 +158,8 @@ struct APIAnswer: Sendable {
         let own = headers.map { name, schema, text in
             (name, ["description": .string(text), "schema": schema.json] as JSON)
         }
-        let named = JSON.Members([("X-Request-Id", ["$ref": "#/components/headers/RequestId"])] + own)
+        var named = JSON.Members([("X-Request-Id", ["$ref": "#/components/headers/RequestId"])] + own)
+        if isReplayable { named["Idempotent-Replayed"] = ["$ref": "#/components/headers/IdempotentReplayed"] }
         return .compact([
             ("description", .string(text)), ("headers", .object(named)),
             ("content", schema.map { .object(JSON.Members([(mediaType, ["schema": $0.json])])) }),

@@ -55,7 +55,14 @@ package indirect enum Condition: Sendable, Hashable {
 
     /// Evaluates the condition for an address that no device has: only its platform is known.
     package func matches(addressOn platform: Platform) -> Bool {
-        holds { leaf in if case .platform(platform) = leaf { true } else { false } }
+        holds { leaf in
+            switch leaf {
+            case .platform(let named): named == platform
+            case .attribute(_, let tests): tests.allSatisfy { $0.passes(nil) }
+            case .appVersion(let tests): tests.allSatisfy { $0.passes(version: nil) }
+            case .and, .or, .not, .topic, .user, .device, .segment, .locale, .timeZone, .seen, .registered: false
+            }
+        }
     }
 
     /// Whether it may hold for a device of the platform, whatever its other properties are.

@@ -13,6 +13,12 @@ struct Predicate: Sendable, Hashable {
     var excludedTopics: [Int64] = []
     /// Without segments. It narrows the rest.
     var condition: Condition?
+
+    /// Whether an address that no device has may be sent to: only its platform is known.
+    func admits(addressOn platform: Platform) -> Bool {
+        let isInteractive = Interactivity.isInteractive(platform: platform, osVersion: nil)
+        return (isInteractive || !interactiveOnly) && condition?.matches(addressOn: platform) ?? true
+    }
 }
 
 /// Devices that joined the audience by `at` belong to it. A later time than `future` was recorded before the clock was

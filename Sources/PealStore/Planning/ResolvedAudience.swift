@@ -62,9 +62,7 @@ extension StoreSession {
             try resolve(address, app: app, &resolved, &keys)
         }
         if audience.includesEverybody { keys = [:] }
-        if let condition = predicate.condition {
-            resolved.addresses = resolved.addresses.filter { condition.matches(addressOn: $0.key.platform) }
-        }
+        resolved.addresses = resolved.addresses.filter { predicate.admits(addressOn: $0.key.platform) }
         resolved.keys = keys.mapValues { $0.sorted() }
         resolved.predicate.hasKeys = !keys.isEmpty && !audience.isExplicit
         if audience.isExplicit { try narrow(&resolved, app: app, cutoff: cutoff(at: now, now: now)) }

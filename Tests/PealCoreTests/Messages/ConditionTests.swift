@@ -98,6 +98,12 @@ struct ConditionTests {
         #expect(Condition.platform(.ios).matches(addressOn: .ios))
         #expect(!Condition.topic("a").matches(addressOn: .ios))
         #expect(Condition.and([.platform(.ios), .not(.topic("a"))]).matches(addressOn: .ios))
+        for exists in [true, false] {
+            let test = ConditionTest(.exists, .bool(exists))
+            #expect(Condition.attribute("plan", [test]).matches(addressOn: .ios) == !exists)
+            #expect(Condition.appVersion([test]).matches(addressOn: .ios) == !exists)
+        }
+        #expect(!Condition.attribute("plan", [.init(.exists, false), .init(.is, "a")]).matches(addressOn: .ios))
     }
 
     @Test("segments are replaced by what they name, however they are nested")

@@ -109,13 +109,15 @@ extension NativeMessageShapes {
         read: { json, reading throws(PealError) in
             let start = try Shape<Timestamp>.time.read(json, &reading)
             guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else {
-                throw reading.refusal("is too far ahead")
+                throw reading.refusal("must be at most \(Limits.ttlSecondsMax / 86_400) days from now")
             }
             // 2026-12-24T18:00:00, whatever fraction and offset follow.
             let shown = json.stringValue.flatMap { Timestamp(rfc3339: "\($0.prefix(19))Z") }
             return (start, shown ?? start)
         }, describe: { Shape<Timestamp>.time.describe($0) }
-    ).described("A time in the past means now. With `in`, every recipient's clock shows it, whatever its offset.")
+    ).described(
+        "At most \(Limits.ttlSecondsMax / 86_400) days from now. A time in the past means now. With `in`, every "
+            + "recipient's clock shows it, whatever its offset.")
 
     private static let window = ObjectShape("NativeWindow", Timestamp(milliseconds: 0)) {
         Entry(required: "until", windowEnd) { $0 = $1 }

@@ -116,7 +116,8 @@ extension RichieShapes {
 
     /// A string is the body.
     private static let alert = Shape<RichieAlert>.either(
-        "RichieAlert", Shape.content.map { .text($0) }, or: alertKeys.shape.located().map { .keys($0) })
+        "RichieAlert", Shape.content.map { .text($0) }, or: alertKeys.shape.located().map { .keys($0) },
+        expected: "a string or an object")
 
     private static let alertKeys = ObjectShape(
         "RichieAlertKeys", RichieObject(), others: others, extra: { $0.members = RichieObject.passedOn($1) }
