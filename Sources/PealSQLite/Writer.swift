@@ -109,8 +109,9 @@ final class Writer: Sendable {
         report("the database does not accept writes: \(failure)")
     }
 
-    private func noteWritten() {
-        guard isRefused else { return }
+    /// Reports that the database accepts writes again. A batch whose items all failed proves nothing.
+    private func note(_ outcomes: [Outcome]) {
+        guard isRefused, outcomes.contains(where: { (try? $0.get()) != nil }) else { return }
         isRefused = false
         report("the database accepts writes again")
     }
@@ -152,7 +153,7 @@ final class Writer: Sendable {
     }
 
     private func finish(_ batch: [WriteItem], _ outcomes: [Outcome]) {
-        if outcomes.contains(where: { (try? $0.get()) != nil }) { noteWritten() }
+        note(outcomes)
         for (item, outcome) in zip(batch, outcomes) {
             switch outcome {
             case .success(let wake): wake()
