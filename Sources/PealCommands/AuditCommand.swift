@@ -68,7 +68,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
             all apps, as peal audit list --all --export prints them.
             """)
 
-    @Option(help: "Check this export, or - for standard input.")
+    @Option(help: "Check this export, or - for standard input.", completion: .file())
     var file: String?
 
     @OptionGroup var options: ClientOptions

@@ -121,11 +121,11 @@ struct CredentialPutCommand: AsyncParsableCommand {
 struct CredentialFiles: ParsableArguments {
     @Option(
         help:
-            "APNs: signing key (.p8) or the certificate's private key (PEM); MPNS: same; Web Push: VAPID key (base64url)."
-    )
+            "APNs: signing key (.p8) or the certificate's private key (PEM); MPNS: same; Web Push: VAPID key (base64url).",
+        completion: .file())
     var privateKeyFile: String?
 
-    @Option(help: "APNs, MPNS: certificate chain in PEM.")
+    @Option(help: "APNs, MPNS: certificate chain in PEM.", completion: .file())
     var certificateFile: String?
 
     @Option(
