@@ -52,8 +52,18 @@ def options(command):
 def arguments(command):
     lines = []
     for argument in visible(command.get("arguments", [])):
-        lines += [".TP", head(argument), escaped(argument.get("abstract", "") or "")]
+        lines += [".TP", head(argument), escaped((argument.get("abstract") or "") + values(argument))]
     return lines
+
+
+def values(argument):
+    """The values and the default, as the help shows them."""
+    notes = []
+    if argument.get("allValues"):
+        notes.append("values: " + ", ".join(argument["allValues"]))
+    if argument.get("defaultValue"):
+        notes.append("default: " + argument["defaultValue"])
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def head(argument):
@@ -69,7 +79,16 @@ def head(argument):
 
 
 def paragraphs(text):
-    return [escaped(line) if line.strip() else ".PP" for line in text.splitlines()]
+    """Every line begins a line of the page. Long ones are filled, except indented ones, which are examples."""
+    lines, is_example = [], False
+    for line in text.splitlines():
+        if line.startswith("  ") != is_example:
+            is_example = not is_example
+            lines.append(".nf" if is_example else ".fi")
+        elif not is_example and lines and lines[-1] != ".PP" and line.strip():
+            lines.append(".br")
+        lines.append(escaped(line) if line.strip() else ".PP")
+    return lines + [".fi"] if is_example else lines
 
 
 def escaped(text):

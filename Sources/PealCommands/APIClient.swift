@@ -161,15 +161,19 @@ struct APIClient: Sendable {
     func stream(
         _ path: APIPath, accept: String, timeout: TimeAmount, take: (ByteBufferView) -> Bool
     ) async throws(CommandFailure) {
+        var hasBegun = false
         do {
             let response = try await Self.http(trust).execute(request(path.text, accept: accept), timeout: timeout)
             guard (200..<300).contains(response.status.code) else {
                 let body = try await response.body.collect(upTo: Self.answerBytesMax)
                 throw CommandFailure.refused(Self.refusal(response, Array(body.readableBytesView)))
             }
+            hasBegun = true
             for try await piece in response.body where !take(piece.readableBytesView) { return }
         } catch let failure as CommandFailure {
             throw failure
+        } catch let error as HTTPClientError where hasBegun && error == .remoteConnectionClosed {
+            throw .unreachable("\(base) closed the connection before the end of its answer")
         } catch {
             throw .unreachable("cannot reach \(base): \(ConnectionFailureText.text(error))")
         }

@@ -41,9 +41,9 @@ struct AuditListCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !export || list.givenLimit == nil else {
-            throw ValidationError("--limit is not allowed with --export, which prints every row.")
+            throw ValidationError("--limit is not allowed with --export, which prints every row")
         }
-        guard !all || app.app == nil else { throw ValidationError("Give either --all or --app.") }
+        guard !all || app.app == nil else { throw ValidationError("give either --all or --app") }
     }
 
     func run() async throws {
@@ -68,7 +68,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
             all apps, as peal audit list --all --export prints them.
             """)
 
-    @Option(help: "Check this export, or - for standard input.")
+    @Option(help: "Check this export, or - for standard input.", completion: .file())
     var file: String?
 
     @OptionGroup var options: ClientOptions
@@ -82,7 +82,8 @@ struct AuditVerifyCommand: AsyncParsableCommand {
                 "the audit log is broken at row \(row): \(result["reason"]?.stringValue ?? "")")
         }
         if options.json { return options.show(result) }
-        Surroundings.current.print("The audit log is intact: \(result["rows"]?.text ?? "0") rows.")
+        let rows = Spelling.counted(result["rows"]?.integerValue ?? 0, "row")
+        Surroundings.current.print("The audit log is intact: \(rows).")
     }
 
     private func result() async throws(CommandFailure) -> JSON {

@@ -27,7 +27,7 @@ struct CampaignShareCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func validate() throws {
-        guard (0...1).contains(share) else { throw ValidationError("The share must be from 0 to 1.") }
+        guard (0...1).contains(share) else { throw ValidationError("the share must be from 0 to 1") }
     }
 
     func run() async throws {

@@ -41,7 +41,9 @@ struct ClientOptions: ParsableArguments {
     @Flag(help: "Print JSON instead of a table.")
     var json = false
 
-    @Flag(help: "Show the request instead of sending it; a message is validated.")
+    @Flag(
+        help:
+            "If the command changes something, show the request instead of sending it. A message is validated.")
     var dryRun = false
 
     /// The options of a command that was parsed; nil for one that uses no server.
@@ -219,7 +221,7 @@ struct ListOptions: ParsableArguments {
     var limit: Int { givenLimit ?? Self.limitDefault }
 
     func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit must be at least 1.") }
+        guard limit > 0 else { throw ValidationError("--limit must be at least 1") }
     }
 }
 

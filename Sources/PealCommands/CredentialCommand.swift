@@ -36,11 +36,16 @@ struct CredentialName: ParsableArguments {
     var form: CredentialForm? { ProviderName(rawValue: provider)?.network.credentials }
 
     /// The path of the credential.
-    /// - Throws: `CommandFailure.usage` for APNs without an environment, or another network with one.
+    /// - Throws: `CommandFailure.usage` for an unknown network, APNs without an environment, or another network with
+    ///   one.
     func path(_ app: AppOptions, adding part: String? = nil) throws(CommandFailure) -> APIPath {
-        switch (ProviderName(rawValue: provider)?.hasEnvironments, environment) {
-        case (true?, nil): throw .usage("\(provider) needs an environment: production or sandbox")
-        case (false?, let environment?): throw .usage("\(provider) has no environments; leave out \(environment)")
+        guard let name = ProviderName(rawValue: provider) else {
+            let names = ProviderName.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .usage("\(provider) is not a push network; networks are \(names)")
+        }
+        switch (name.hasEnvironments, environment) {
+        case (true, nil): throw .usage("\(provider) needs an environment: production or sandbox")
+        case (false, let environment?): throw .usage("\(provider) has no environments; leave out \(environment)")
         default: break
         }
         return try app.path(["credentials", provider] + [environment, part].compactMap { $0 })
@@ -53,14 +58,14 @@ struct CredentialPutCommand: AsyncParsableCommand {
         commandName: "put",
         abstract: "Store a credential. It replaces an earlier one; a VAPID key is added to the others.",
         discussion: """
-            peal credential put apns production --key-id ABC123DEFG --team-id DEF123GHIJ \\
-              --bundle-id com.example.app --private-key-file AuthKey_ABC123DEFG.p8
-            peal credential put apns production --bundle-id com.example.app \\
-              --p12-file push.p12 --passphrase-file secret
-            peal credential put fcm --service-account-file account.json
-            peal credential put wns --package-sid ms-app://S-1-15-2-… \\
-              --client-secret-file secret
-            peal credential put webpush --subject mailto:push@example.com
+              peal credential put apns production --key-id ABC123DEFG --team-id DEF123GHIJ \\
+                --bundle-id com.example.app --private-key-file AuthKey_ABC123DEFG.p8
+              peal credential put apns production --bundle-id com.example.app \\
+                --p12-file push.p12 --passphrase-file secret
+              peal credential put fcm --service-account-file account.json
+              peal credential put wns --package-sid ms-app://S-1-15-2-… \\
+                --client-secret-file secret
+              peal credential put webpush --subject mailto:push@example.com
             """)
 
     @OptionGroup var name: CredentialName
@@ -97,9 +102,13 @@ struct CredentialPutCommand: AsyncParsableCommand {
     }
 
     private func document() throws(CommandFailure) -> JSON {
-        try body.body(
+        let hasKind = name.form?.choice == .named("kind")
+        guard !hasKind || files.kind != nil || body.file != nil else {
+            throw .usage("no credential: give --private-key-file, --certificate-file or --p12-file")
+        }
+        return try body.body(
             [
-                ("kind", name.form?.choice == .named("kind") ? .text(files.kind) : nil),
+                ("kind", hasKind ? .text(files.kind) : nil),
                 ("key_id", .text(keyID)), ("team_id", .text(teamID)), ("bundle_id", .text(bundleID)),
                 ("package_sid", .text(packageSID)), ("tenant_id", .text(tenantID)), ("client_id", .text(clientID)),
                 ("subject", .text(subject)),
@@ -112,11 +121,11 @@ struct CredentialPutCommand: AsyncParsableCommand {
 struct CredentialFiles: ParsableArguments {
     @Option(
         help:
-            "APNs: signing key (.p8) or the certificate's private key (PEM); MPNS: same; Web Push: VAPID key (base64url)."
-    )
+            "APNs: signing key (.p8) or the certificate's private key (PEM); MPNS: same; Web Push: VAPID key (base64url).",
+        completion: .file())
     var privateKeyFile: String?
 
-    @Option(help: "APNs, MPNS: certificate chain in PEM.")
+    @Option(help: "APNs, MPNS: certificate chain in PEM.", completion: .file())
     var certificateFile: String?
 
     @Option(
@@ -162,7 +171,7 @@ struct CredentialFiles: ParsableArguments {
 struct CredentialVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check a credential with a harmless request to its push network.",
-        discussion: "Exit code 1 if the push network refused it.")
+        discussion: "Exit code 1 if the push network refused it or did not answer.")
 
     @OptionGroup var name: CredentialName
     @OptionGroup var app: AppOptions
@@ -172,9 +181,13 @@ struct CredentialVerifyCommand: AsyncParsableCommand {
         let path = try name.path(app, adding: "verify")
         let answer = try await options.client().send(.post, path, body: .empty)
         options.show(answer)
+        let reason = answer["reason"]?.stringValue ?? answer["result"]?.stringValue ?? ""
         guard answer["ok"] != false else {
-            let reason = answer["reason"]?.stringValue ?? answer["result"]?.stringValue ?? ""
             throw CommandFailure.refused("the push network refused the credential: \(reason)")
+        }
+        guard answer["result"] != "unreachable" else {
+            throw CommandFailure.refused(
+                "the push network did not answer: \(reason); run peal doctor on the server's machine")
         }
     }
 }

@@ -33,7 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
         Surroundings.current.print(client.json ? diagnosis.json.text : diagnosis.lines)
         let count = diagnosis.checks.count { $0.state == .failed }
         guard count == 0 else {
-            throw CommandFailure.failed("peal: \(count) \(count == 1 ? "check" : "checks") failed")
+            throw CommandFailure.failed("peal: \(Spelling.counted(count, "check")) failed")
         }
     }
 
@@ -50,11 +50,11 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func load(_ diagnosis: inout Diagnosis) async -> ServerConfiguration? {
         do {
-            let configuration = try await server.load()
+            let configuration = try await server.configuration()
             diagnosis.add(.ok, "configuration", "valid")
             return configuration
         } catch {
-            diagnosis.add(.failed, "configuration", "\(error)".replacing("peal: ", with: "", maxReplacements: 1))
+            diagnosis.add(.failed, "configuration", "\(error)")
             return nil
         }
     }

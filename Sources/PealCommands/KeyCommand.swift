@@ -66,7 +66,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
     var environment: String?
 
     @Option(
-        help: "Id of a further app that the key is for (repeatable): contextpush, richie and devtodev. Admins only.")
+        help: "Id of another app that a contextpush, richie or devtodev key is also for (repeatable). Admins only.")
     var alsoApp: [String] = []
 
     @Option(help: "Time (RFC 3339) when the key expires.")

@@ -66,7 +66,7 @@ struct ConfirmationOptions: ParsableArguments {
     private static let aboveDefault: Int64 = 1000
 
     func validate() throws {
-        guard !yes || count == nil else { throw ValidationError("Give either --yes or --count.") }
+        guard !yes || count == nil else { throw ValidationError("give either --yes or --count") }
     }
 
     /// Counts the audience if it may be large, and asks for confirmation.
@@ -77,7 +77,7 @@ struct ConfirmationOptions: ParsableArguments {
         guard count != nil || Self.mayBeLarge(body["audience"] ?? .null, most: most) else { return }
         let checked = try await sender.validate(body)
         guard let devices = checked["audience"]?["devices"]?.integerValue else { return }
-        let shown = devices == 1 ? "1 device" : "\(devices) devices"
+        let shown = Spelling.counted(devices, "device")
         if let count {
             guard count == devices else { throw .usage("the audience has \(shown), not \(count)") }
             return
@@ -156,7 +156,7 @@ struct MessageWatch {
         let pending = progress["counts"]?["pending"]?.integerValue ?? 0
         let devices = progress["devices"]?.integerValue ?? 0
         let line = Progress.line(
-            Int(devices.saturated(subtracting: pending)), of: Int(devices), "devices",
+            Int(devices.saturated(subtracting: pending)), of: Int(devices), "device",
             counts.map { "\($1.text) \($0)" }.joined(separator: ", "),
             rate: progress["rate"]?.doubleValue ?? 0)
         Surroundings.current.warn("\(progress["state"]?.stringValue ?? ""): \(line)")

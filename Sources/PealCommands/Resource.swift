@@ -132,15 +132,36 @@ enum Table {
         return text.onOneLine
     }
 
-    /// Rows of cells, each column as wide as its widest cell.
+    /// Rows of cells, each column as wide on a terminal as its widest cell.
     static func aligned(_ rows: [[String]]) -> String {
         let columnCount = rows.map(\.count).max() ?? 0
-        let widths = (0..<columnCount).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let widths = (0..<columnCount).map { column in rows.map { $0[column].terminalWidth }.max() ?? 0 }
         let lines = rows.map { row in
-            let padded = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            let padded = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.terminalWidth) }
             let line = padded.joined(separator: "  ")
             return String(line[..<(line.lastIndex { $0 != " " }.map(line.index(after:)) ?? line.startIndex)])
         }
         return lines.joined(separator: "\n")
     }
+}
+
+extension String {
+    /// The columns that the text takes on a terminal.
+    fileprivate var terminalWidth: Int { reduce(0) { $0 + ($1.isWide ? 2 : 1) } }
+}
+
+extension Character {
+    /// Whether it takes two columns: an emoji, or one of the blocks that UAX #11 lists as wide.
+    fileprivate var isWide: Bool {
+        unicodeScalars.contains { scalar in
+            scalar.properties.isEmojiPresentation || scalar.value == 0xFE0F
+                || Self.wideBlocks.contains { $0.contains(scalar.value) }
+        }
+    }
+
+    /// Hangul, CJK, Kana, Yi and fullwidth forms.
+    private static let wideBlocks: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+        0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x20000...0x3FFFD,
+    ]
 }

@@ -21,7 +21,8 @@ struct ServeCommand: AsyncParsableCommand {
             Surroundings.current.print(configuration.printed())
         } else {
             try await CommandFailure.naming {
-                try await runServer(configuration, isPaused: paused, reload: { [options] in try await options.load() })
+                try await runServer(
+                    configuration, isPaused: paused, reload: { [options] in try await options.configuration() })
             }
         }
     }
@@ -48,10 +49,14 @@ struct ServerOptions: ParsableArguments {
 
     /// - Throws: `CommandFailure.usage` for an invalid configuration.
     func load() async throws -> ServerConfiguration {
+        try await CommandFailure.naming { try await configuration() }
+    }
+
+    /// - Throws: `ConfigurationFailure` for an invalid configuration.
+    func configuration() async throws -> ServerConfiguration {
         let arguments = (config.map { ["--config", $0] } ?? []) + settings
-        return try await CommandFailure.naming {
-            try await ServerConfiguration.load(arguments: arguments, environment: Surroundings.current.environment)
-        }
+        return try await ServerConfiguration.load(
+            arguments: arguments, environment: Surroundings.current.environment)
     }
 }
 

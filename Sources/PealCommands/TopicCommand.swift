@@ -80,7 +80,7 @@ struct SubscriptionCommand<Change: SubscriptionChange>: AsyncParsableCommand {
         }
         options.showDone(
             options.json ? ["topic": .string(topic), "devices": .integer(devices.count)] : .empty,
-            "\(devices.count) \(devices.count == 1 ? "device" : "devices") \(Change.done).")
+            "\(Spelling.counted(devices.count, "device")) \(Change.done).")
     }
 }
 

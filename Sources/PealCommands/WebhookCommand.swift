@@ -17,8 +17,8 @@ struct WebhookPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Create or update a webhook. A disabled webhook is enabled again.",
         discussion: """
-            peal webhook put main --url https://example.com/peal --kind events \\
-              --authentication signature --secret-file whsec.txt
+              peal webhook put main --url https://example.com/peal --kind events \\
+                --authentication signature --secret-file whsec.txt
             """)
 
     @Argument(help: "Name of the webhook.")

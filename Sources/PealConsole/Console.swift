@@ -42,17 +42,22 @@ package struct Console: Sendable {
         do {
             answer = try await page(for: request, from: client, texts, &line)
         } catch let refusal as PealError {
+            if refusal.code == .internal { note(refusal, requestID) }
             answer = refused(request, refusal, texts, requestID)
             if refusal.code == .methodNotAllowed { answer.headers[.allow] = routes.allowed(request.head.path ?? "/") }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            services.logger.error("a page failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
+            note(error, requestID)
             answer = refused(request, PealError(.internal, ""), texts, requestID)
         }
         answer.headers[.named("X-Request-Id")] = requestID
         line.write(status: answer.status.code, after: services.time.uptime - start, services)
         return answer.response(isHead: request.method == .head)
+    }
+
+    private func note(_ error: any Error, _ requestID: String) {
+        services.logger.error("a page failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
     }
 
     private func refused(

@@ -28,8 +28,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
     /// The connection ended, or there was never one.
     static func lost(_ connection: OpaquePointer?) -> PostgresFailure {
         let text = connection.flatMap { PQerrorMessage($0) }.map { String(cString: $0) } ?? "no memory"
-        let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
-        return PostgresFailure(state: nil, "PostgreSQL does not answer: \(line)")
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
+        return PostgresFailure(state: nil, "no connection to PostgreSQL: \(lines.joined(separator: " "))")
     }
 
     static let hang = PostgresFailure(state: nil, "PostgreSQL does not answer: it hangs", isHang: true)

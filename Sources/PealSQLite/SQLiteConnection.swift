@@ -248,6 +248,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         guard let failure = of(error) else { return error }
         if failure.isDamage { return PealError(.internal, "the database is damaged: \(failure)") }
         if failure.code == readOnlyMoved { return unavailableFile }
+        if failure.isFull { return PealError(.unavailable, "the database's disk is full", retryAfterSeconds: 1) }
         if failure.concernsDatabase { return unavailable }
         return PealError(.internal, "the database rejected a statement: \(failure)")
     }

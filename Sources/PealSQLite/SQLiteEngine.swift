@@ -27,8 +27,11 @@ package final class SQLiteEngine: SQLEngine {
     package let dialect = SQLDialect.sqlite
 
     /// Opens the database at `path`, or creates it.
+    /// - Parameter report: receives a line when the database no longer accepts writes, and when it does again.
     /// - Throws: `StoreStartFailure` when another process has it open or it cannot be opened.
-    package init(path: String, checkpoints: CheckpointLimits = .init()) throws {
+    package init(
+        path: String, checkpoints: CheckpointLimits = .init(), report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
         lock = try FileLock(besideDatabase: path)
         _ = Self.countsNoMemory
         do {
@@ -39,10 +42,10 @@ package final class SQLiteEngine: SQLEngine {
             readers = try Readers(path: path, SQLiteFile.configuration)
             self.checkpointer = checkpointer
             file = try OpenFile(path)
-            writer = Writer(pool: pool, checkpointer: checkpointer, file: file)
+            writer = Writer(pool: pool, checkpointer: checkpointer, file: file, report: report)
         } catch let error as DatabaseError {
             let isRefused = [.SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode)
-            let advice = isRefused ? "; this user must be able to write the file and its folder" : ""
+            let advice = isRefused ? "; this user must be able to write its folder and the files \(path)*" : ""
             throw StoreStartFailure(
                 "the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")\(advice)",
                 mayPass: [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_NOMEM].contains(error.resultCode))
@@ -137,7 +140,8 @@ package final class FileLock: Sendable {
         let file = Self.resolved(path) + ".lock"
         descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw StoreStartFailure("the database \(path) cannot be locked: \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            throw StoreStartFailure("the file \(file), which locks the database, cannot be opened: \(reason)")
         }
         Self.give(descriptor, toOwnerOf: path)
         // Throwing here runs `deinit`, which closes the descriptor. Closing it here too would close whatever file or

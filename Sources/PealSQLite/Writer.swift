@@ -13,15 +13,22 @@ final class Writer: Sendable {
     private let queue = WriteQueue()
     private let checkpointer: Checkpointer
     private let file: OpenFile
+    private let report: @Sendable (String) -> Void
     /// Used only on the pool's queue for writes.
     nonisolated(unsafe) private var connection: SQLiteConnection?
     /// Whether a write of the last batch failed. Used only on the pool's queue for writes.
     nonisolated(unsafe) private var expectsFailures = false
+    /// Whether the database did not accept the last transaction. Used only on the pool's queue for writes.
+    nonisolated(unsafe) private var isRefused = false
 
-    init(pool: DatabasePool, checkpointer: Checkpointer, file: OpenFile) {
+    /// - Parameter report: receives a line when the database no longer accepts writes, and when it does again.
+    init(
+        pool: DatabasePool, checkpointer: Checkpointer, file: OpenFile, report: @escaping @Sendable (String) -> Void
+    ) {
         self.pool = pool
         self.checkpointer = checkpointer
         self.file = file
+        self.report = report
     }
 
     func write<R: Sendable>(
@@ -91,7 +98,22 @@ final class Writer: Sendable {
             for item in batch { commit([item], connection) }
             return
         }
+        if let failure, !failure.isDamage { note(failure) }
         for item in batch { item.fail(failure.map(SQLiteFailure.refusal) ?? SQLiteFailure.unavailable) }
+    }
+
+    /// Reports once why the database accepts no writes. Requests get only a refusal, and the log must have the reason.
+    private func note(_ failure: SQLiteFailure) {
+        guard !isRefused else { return }
+        isRefused = true
+        report("the database does not accept writes: \(failure)")
+    }
+
+    /// Reports that the database accepts writes again. A batch whose items all failed proves nothing.
+    private func note(_ outcomes: [Outcome]) {
+        guard isRefused, outcomes.contains(where: { (try? $0.get()) != nil }) else { return }
+        isRefused = false
+        report("the database accepts writes again")
     }
 
     private typealias Outcome = Result<@Sendable () -> Void, any Error>
@@ -130,7 +152,8 @@ final class Writer: Sendable {
         }
     }
 
-    private func finish(_ batch: [WriteItem], _ outcomes: [Result<@Sendable () -> Void, any Error>]) {
+    private func finish(_ batch: [WriteItem], _ outcomes: [Outcome]) {
+        note(outcomes)
         for (item, outcome) in zip(batch, outcomes) {
             switch outcome {
             case .success(let wake): wake()

@@ -106,7 +106,8 @@ extension Doctor {
     /// Why the server could not create a database there.
     static func problem(withFolder folder: String) -> String? {
         guard FileManager.default.fileExists(atPath: folder) else { return "the directory \(folder) does not exist" }
-        return access(folder, W_OK | X_OK) == 0 ? nil : "the directory \(folder) is not writable for this user"
+        guard access(folder, W_OK | X_OK) != 0 else { return nil }
+        return "the directory \(folder) is not writable for this user; use the server's user, or sudo"
     }
 
     private func look(into store: SQLStore, _ diagnosis: inout Diagnosis) async {
@@ -127,7 +128,8 @@ extension Doctor {
         do {
             try await store.checkFinished()
             guard try await store.masterKeyMatches() != false else {
-                return diagnosis.add(.failed, "master key", "does not match the database")
+                return diagnosis.add(
+                    .failed, "master key", "does not match the database; configure the key with which it was created")
             }
             try await store.learnKey()
             try await checkCredentials(in: store, &diagnosis)
@@ -142,7 +144,7 @@ extension Doctor {
         for slice in try await store.read({ try $0.quarantinedSlices(limit: Limits.listItemsMax) }) {
             diagnosis.add(
                 .failed, "quarantined slice of message \(slice.message)",
-                "app \(slice.app), \(slice.route), \(slice.devices) devices: \(slice.reason)")
+                "app \(slice.app), \(slice.route), \(Spelling.counted(slice.devices, "device")): \(slice.reason)")
         }
     }
 
@@ -205,19 +207,14 @@ extension Diagnosis {
     /// Checks the certificate and key of a listener.
     fileprivate mutating func add(_ subject: String, of files: ServerConfiguration.TLSFiles, now: Timestamp) {
         do {
-            let chain = try files.load().chain
-            let end = chain.first.map { Timestamp(seconds: Int64($0.notValidAfter)) }
-            add(end, subject, now: now)
+            guard let life = CertificateLife(try files.load().chain) else {
+                return add(.failed, subject, "the file contains no certificate")
+            }
+            guard let problem = life.problem(at: now) else { return add(.ok, subject, "expires \(life.end)") }
+            add(problem.isRefused ? .failed : .warning, subject, problem.text)
         } catch {
             add(.failed, subject, "\(error)")
         }
-    }
-
-    private mutating func add(_ end: Timestamp?, _ subject: String, now: Timestamp) {
-        guard let end else { return add(.failed, subject, "the file contains no certificate") }
-        guard end > now else { return add(.failed, subject, "expired (\(end))") }
-        let isNear = end < now + .seconds(86_400 * (Limits.expiryWarningDays.max() ?? 0))
-        add(isNear ? .warning : .ok, subject, "expires \(end)")
     }
 }
 
@@ -281,6 +278,8 @@ extension Doctor {
         let failure: String?
     }
 
+    private static let nameless = "the name has no address; check the DNS of this machine"
+
     /// Why the connection failed; nil when it succeeded.
     private static func failure(of host: ProviderHost) async -> String? {
         do {
@@ -289,13 +288,13 @@ extension Doctor {
             try await channel.close()
             return nil
         } catch is SocketAddressError.UnknownHost {
-            return "the name has no address"
+            return nameless
         } catch let error as NIOConnectionError where error.dnsAError != nil || error.dnsAAAAError != nil {
-            return "the name has no address"
+            return nameless
         } catch let error as NIOConnectionError {
             let first = error.connectionErrors.first?.error
             if let failure = first as? IOError { return String(cString: strerror(failure.errnoCode)) }
-            return first is ChannelError ? "it does not answer" : "\(error)"
+            return first is ChannelError ? "it does not answer; check the firewall" : "\(error)"
         } catch {
             return "\(error)"
         }

@@ -28,7 +28,7 @@ package func rotateMasterKey(
         try await refuseWhileServersRun(engine, rotation)
         let count = try await rotation.seal(next: configured)
         try await rotation.end(next: configured)
-        return "The master key was replaced with the configured one; \(count) secrets were sealed."
+        return "The master key was replaced with the configured one: \(Spelling.counted(count, "secret")) sealed."
     }
     let present = configuration.masterKey == nil ? configuration.masterKeyFile ?? defaultFile(configuration) : nil
     guard let nextFile = file ?? present.map({ $0 + ".new" }) else {
@@ -70,11 +70,11 @@ private func begin(_ rotation: MasterKeyRotation, _ nextFile: String, isThere: B
 private func finish(
     _ rotation: MasterKeyRotation, _ next: MasterKey, _ nextFile: String, replacing present: String?
 ) async throws -> String {
-    let count = try await rotation.seal(next: next)
+    let secrets = Spelling.counted(try await rotation.seal(next: next), "secret")
     guard let present else {
         try await rotation.end(next: next)
         return """
-            The master key was replaced by the one in \(nextFile): \(count) secrets sealed.
+            The master key was replaced by the one in \(nextFile): \(secrets) sealed.
             Set PEAL_MASTER_KEY_FILE=\(nextFile) before you start the server, and keep a copy of the file elsewhere.
             """
     }
@@ -82,7 +82,7 @@ private func finish(
     let former = try moveKeyFiles(present: present, next: nextFile)
     try await rotation.end(next: next)
     return """
-        The master key in \(present) was replaced: \(count) secrets sealed. Keep a copy of the file elsewhere.
+        The master key in \(present) was replaced: \(secrets) sealed. Keep a copy of the file elsewhere.
         The former key is in \(former); earlier backups need it.
         """
 }

@@ -53,16 +53,21 @@ struct Server {
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
         logger.notice("the server is starting", metadata: ["version": "\(PealVersion.current)"])
+        // Before the caller prints why the start failed.
+        defer { LogOutput.standardError.flush() }
         Self.limitArenas()
         PrivateFiles.fromNowOn()
         // The signal must not end the process before the reload service handles it.
         signal(SIGHUP, SIG_IGN)
         _ = ProcessFigures.startedAt
         let descriptors = DescriptorLimit.raise()
+        if let warning = DescriptorLimit.warning(descriptors) { logger.warning("\(warning)") }
+        // Before the store, which a failed start must not create.
+        try configuration.checkFiles()
+        for warning in configuration.certificateWarnings(at: time.now) { logger.warning("\(warning)") }
         let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage, descriptors: descriptors) }
         try storage.close()
-        LogOutput.standardError.flush()
         try result.get()
     }
 
@@ -79,7 +84,6 @@ struct Server {
     }
 
     private func serve(_ storage: Storage, _ senders: any EventLoopGroup, _ descriptors: Int) async throws {
-        try configuration.checkFiles()
         let firstAdmin = try await prepare(storage)
         let databaseTime = storage.shared.map { shared in
             DatabaseTime(logger: logger) { try await shared.engine.serverTime() }
@@ -249,7 +253,13 @@ struct Server {
             started: configuration, load: reload,
             parts: [
                 ("log level", { [log] in log.level = Logger.Level(rawValue: $0.log.level) ?? .info }),
-                ("certificates", { try listeners.reloadCertificates($0) }),
+                (
+                    "certificates",
+                    { [time, logger] configuration in
+                        try listeners.reloadCertificates(configuration)
+                        for warning in configuration.certificateWarnings(at: time.now) { logger.warning("\(warning)") }
+                    }
+                ),
                 (
                     "allowed hosts",
                     { configuration in

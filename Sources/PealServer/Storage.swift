@@ -12,8 +12,8 @@ struct Storage {
     /// The database, which also connects the servers that share it; nil when there can be no others.
     let shared: (engine: PostgresEngine, signals: PostgresSignals)?
 
-    /// - Parameter report: receives a line when the connection to the database is lost and when it is restored, and
-    ///   about each row that cannot be read.
+    /// - Parameter report: receives a line when the database no longer accepts writes or the connection to it is lost,
+    ///   and when that has ended, and about each row that cannot be read.
     /// - Throws: `ConfigurationFailure` when the key file or the database cannot be used.
     static func open(
         _ configuration: ServerConfiguration, report: @escaping @Sendable (String) -> Void = { _ in }
@@ -41,9 +41,10 @@ struct Storage {
                 shared: (engine as? PostgresEngine).map { ($0, PostgresSignals($0.settings)) })
         } catch {
             let mayPass = (error as? StoreStartFailure)?.mayPass ?? false
+            // SQLite's failures name the file.
+            let name = configuration.store.isShared ? "cannot open \(configuration.store): " : ""
             throw ConfigurationFailure(
-                .storeURL, "cannot open \(configuration.store): \(error)",
-                mayPass: mayPass || configuration.store.isShared)
+                .storeURL, "\(name)\(error)", mayPass: mayPass || configuration.store.isShared)
         }
     }
 
@@ -54,7 +55,7 @@ struct Storage {
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> any SQLEngine {
         switch location {
-        case .sqlite(let path): return try SQLiteEngine(path: path)
+        case .sqlite(let path): return try SQLiteEngine(path: path, report: report)
         case .postgres(let url):
             let engine = PostgresEngine(
                 PostgresSettings(url: url, preparesStatements: preparesStatements, report: report))
@@ -256,7 +257,7 @@ package func copyStore(
     defer { try? copy.close() }
     if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }
     try await StoreCopy(from: original, to: copy).run { result in
-        print("\(result.table): \(result.rows) rows, SHA-256 \(result.sha256)")
+        print("\(result.table): \(Spelling.counted(result.rows, "row")), SHA-256 \(result.sha256)")
     }
     print("The copy in \(target) is complete. It needs the master key of the original.")
 }

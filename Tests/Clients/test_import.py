@@ -297,7 +297,7 @@ def test_topics_that_have_expired_are_left_out_and_refused_ones_are_named(serve,
         app = peal.app()
         source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
         status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
-        assert status == 1 and f"topic {long}: " in warned and "1 of 3 topics were refused" in warned, warned
+        assert status == 1 and f"topic {long}: " in warned and "1 of 3 topics was refused" in warned, warned
         summary = json.loads(output)
         assert (summary["topics"], summary["refused_topics"], summary["subscriptions"]) == (3, 1, 6)
         assert topics_of(listed(peal, app), 2) == ["aaa", "zzz"]

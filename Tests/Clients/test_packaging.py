@@ -7,11 +7,15 @@ import re
 import secrets
 import socket
 import subprocess
+import sys
 
 import pytest
 from doc_examples import ROOT
 from free_port import free_port
 from peal_server import PROGRAM
+
+sys.path.insert(0, str(ROOT / "Scripts"))
+from man_pages import manual_page, program_help  # noqa: E402
 
 COMPOSE = ROOT / "Packaging/docker/compose.yaml"
 # The comment at its beginning.
@@ -66,10 +70,19 @@ def start(tmp_path, **variables):
 
 def test_systemd_does_not_restart_a_server_with_an_invalid_configuration(tmp_path):
     unit = (ROOT / "Packaging/peal.service").read_text()
-    assert "\nRestart=on-failure\n" in unit and f"\nRestartPreventExitStatus={INVALID_CONFIGURATION}\n" in unit
+    assert "\nRestart=on-failure\n" in unit and "\nStartLimitIntervalSec=0\n" in unit
+    assert f"\nRestartPreventExitStatus={INVALID_CONFIGURATION}\n" in unit
     for invalid in ({"PEAL_HTTP_PORT": "x"}, {"PEAL_MASTER_KEY": "short"}, {"PEAL_STORE_URL": "mysql:x"}):
         code, written = start(tmp_path, **invalid)
         assert (code, written.count("\n")) == (INVALID_CONFIGURATION, 1), written
+
+
+def test_the_manual_page_has_what_the_help_has():
+    page = manual_page(program_help(PROGRAM), "1")
+    assert "(values: file, pivotal; default: file)" in page
+    # An example keeps its lines.
+    assert "\n.nf\n  peal credential put apns production" in page
+    assert page.count("\n.nf\n") == page.count("\n.fi\n") > 0
 
 
 @contextlib.contextmanager

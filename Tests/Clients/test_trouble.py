@@ -204,6 +204,21 @@ def test_a_damaged_log_repeats_nothing_and_names_the_message(simulate, serve):
     assert message in output.stdout and "quarantined" in output.stdout, output.stdout + output.stderr
 
 
+def test_a_request_that_needs_a_damaged_page_is_in_the_log_with_the_reason(serve):
+    peal = serve()
+    app = peal.app()
+    register(peal, app, 1)
+    peal.stop()
+    damage(peal.directory / "peal.db", "device")
+    peal.start()
+    with pytest.raises(Refused) as refusal:
+        peal.get(f"/apps/{app}/devices")
+    assert refusal.value.status == 500 and "the database is damaged" in refusal.value.text
+    wait_until(lambda: "a request failed" in peal.log, 15, lambda: peal.log[-2000:])
+    line = next(line for line in peal.log.splitlines() if "a request failed" in line)
+    assert "the database is damaged: SQLite error 11" in line and "request_id" in line
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 64 MB."""
@@ -231,7 +246,7 @@ def fill(folder, seconds):
 
 def test_a_full_disk_repeats_nothing_and_recovers_by_itself(simulate, small_disk, tmp_path):
     simulator = simulate("--mode", "fast")
-    store = {"PEAL_STORE_URL": f"sqlite:{small_disk / 'peal.db'}", "PEAL_LOG_LEVEL": "error"}
+    store = {"PEAL_STORE_URL": f"sqlite:{small_disk / 'peal.db'}", "PEAL_LOG_LEVEL": "warning"}
     peal = Peal(tmp_path / "peal", environment(simulator, **store))
     try:
         app = peal.app(bundle_id=BUNDLE)
@@ -244,6 +259,8 @@ def test_a_full_disk_repeats_nothing_and_recovers_by_itself(simulate, small_disk
         wait_until(lambda: is_ready(peal), 20, lambda: "not ready again")
         assert repeated(simulator) == 0
         assert simulator.summary()["devices"] == 20_000
+        assert "the database does not accept writes: SQLite error" in peal.log
+        assert peal.log.rfind("the database accepts writes again") > peal.log.rfind("the database does not accept writes")
     finally:
         peal.stop()
 

@@ -26,6 +26,13 @@ struct ClientCommandTests {
         #expect(one.output == "id           x\ncounts.sent  1\n")
     }
 
+    @Test("count the columns of a terminal in a table, of which some characters take two")
+    func wideTable() async throws {
+        let list = #"{"items":[{"name":"ニュース","devices":1},{"name":"für 👩‍👧","devices":2}],"next_cursor":null}"#
+        let (_, terminal, _) = try await Terminal.run(["topic", "list"], body: list)
+        #expect(terminal.output == "NAME      DEVICES  EXPIRES_AT\nニュース  1\nfür 👩‍👧    2\n")
+    }
+
     @Test("say what was done when the answer is empty")
     func emptyAnswer() async throws {
         let (code, terminal, _) = try await Terminal.run(["topic", "delete", "news"], status: 204, body: "")
@@ -81,6 +88,47 @@ struct ClientCommandTests {
         let isRefused = result.terminal.errors.contains("the push network refused the credential: BadKey")
         #expect(isRefused == (code == 1), "\(result.terminal.errors)")
         #expect(result.terminal.output.contains("BadKey"))
+    }
+
+    @Test("end with 1 when the push network did not answer, because the credential may be invalid")
+    func unverified() async throws {
+        let body = #"{"result":"unreachable","ok":null,"reason":"NoConnection"}"#
+        let (code, terminal, _) = try await Terminal.run(["credential", "verify", "fcm"], body: body)
+        #expect(code == 1)
+        #expect(terminal.errors.hasPrefix("the push network did not answer: NoConnection; "), "\(terminal.errors)")
+    }
+
+    @Test(
+        "name what is wrong with the arguments of a credential, in the words of the command line",
+        arguments: [
+            (["verify", "huawei"], "huawei is not a push network; networks are apns, fcm, wns, mpns, webpush\n"),
+            (
+                ["put", "apns", "production", "--key-id", "K"],
+                "no credential: give --private-key-file, --certificate-file or --p12-file\n"
+            ),
+        ])
+    func credentialUsage(arguments: [String], reason: String) async throws {
+        let (code, terminal, seen) = try await Terminal.run(["credential"] + arguments)
+        #expect(code == 2 && seen.isEmpty)
+        #expect(terminal.errors == reason)
+    }
+
+    @Test(
+        "write their own refusals of options in lower case, as those of arguments",
+        arguments: [
+            ["message", "send", "--all", "--yes", "--count", "1"], ["audit", "list", "--all", "--app", Terminal.app],
+            ["campaign", "change-share", "c", "2"],
+        ])
+    func lowerCase(arguments: [String]) async throws {
+        let (code, terminal, _) = try await Terminal.run(arguments)
+        #expect(code == 2)
+        #expect(terminal.errors.contains(/^Error: [a-z][^.]*\n/), "\(terminal.errors)")
+    }
+
+    @Test("count one row as one", arguments: [(1, "1 row"), (2, "2 rows"), (0, "0 rows")])
+    func auditRows(count: Int, text: String) async throws {
+        let (code, terminal, _) = try await Terminal.run(["audit", "verify"], body: #"{"ok":true,"rows":\#(count)}"#)
+        #expect(code == 0 && terminal.output == "The audit log is intact: \(text).\n")
     }
 
     @Test(

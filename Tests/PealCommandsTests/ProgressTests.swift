@@ -42,12 +42,15 @@ struct ProgressTests {
             progress.report(1200, share: 0.1)
             clock.set(2000)
             progress.report(4000, "3 refused", share: 1, isLast: true)
+            clock.set(3000)
+            progress.report(1, "in topic a", what: "subscription")
         }
         #expect(
             lines.all == [
                 "1000 devices, 3 refused, 25%, 100/s, 30 s left", "1200 devices, 10%, 1/s, 2 h left",
-                "4000 devices, 3 refused, 2/s",
+                "4000 devices, 3 refused, 2/s", "1 subscription, in topic a, 0/s",
             ])
+        #expect(Progress.line(0, of: 1, "device", "", rate: 0) == "0 of 1 device, 0%")
     }
 
     @Test("shows no share and no remaining time once there is more than was counted", arguments: [1, 1.2, 5])

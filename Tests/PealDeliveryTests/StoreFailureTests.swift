@@ -77,7 +77,7 @@ struct StoreFailureTests {
         try await fixture.running(service) {
             try await fixture.drive { service.storeFailure == nil }
             severed.cut()
-            try await fixture.drive { service.storeFailure != nil }
+            try await fixture.drive { service.storeFailure == "the store does not accept writes: the process is dead" }
             severed.restore()
             try await fixture.drive { service.storeFailure == nil }
         }

@@ -84,6 +84,22 @@ struct DoctorTests {
         #expect(check.detail.hasPrefix(detail), "\(check.detail)")
     }
 
+    @Test(
+        "knows when clients refuse a listener's certificate",
+        arguments: [
+            (-40, -1, true, "has expired"), (-40, 0, true, "has expired"), (1, 90, true, "is not valid before"),
+            (-1, 29, false, "expires "), (-1, 31, nil, ""),
+        ] as [(Int64, Int64, Bool?, String)])
+    func certificateLife(begin: Int64, end: Int64, isRefused: Bool?, text: String) {
+        let now = ManualTime().now
+        let day: Int64 = 86_400
+        let life = CertificateLife(begin: now + .seconds(begin * day), end: now + .seconds(end * day))
+        let problem = life.problem(at: now)
+        #expect(problem?.isRefused == isRefused)
+        let shown = problem?.text ?? ""
+        #expect(shown.hasPrefix(text), "\(shown)")
+    }
+
     @Test("says why an app is stopped")
     func stopped() async throws {
         let time = ManualTime()

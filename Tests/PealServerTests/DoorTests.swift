@@ -20,6 +20,13 @@ struct DoorTests {
         #expect(capacity.limitsLoopback == (perAddress != nil))
     }
 
+    @Test("are named in the log if few files can be open", arguments: [(64, true), (1023, true), (1024, false)])
+    func descriptors(limit: Int, isNamed: Bool) {
+        let warning = DescriptorLimit.warning(limit)
+        #expect((warning != nil) == isNamed)
+        #expect(warning?.contains("only \(limit) files") ?? true)
+    }
+
     @Test("little of one connection is read before the event loop turns to the others")
     func readSize() throws {
         let channel = EmbeddedChannel()

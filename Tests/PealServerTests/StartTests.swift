@@ -23,6 +23,20 @@ struct StartTests {
             (["PEAL_STORE_URL": "sqlite:/etc/passwd"], "PEAL_STORE_URL: /etc/passwd is not an SQLite database"),
         ])
     func refused(environment: [String: String], message: String) async throws {
+        let (code, lines, _) = try await start(environment)
+        #expect(code == 2)
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains(message) == true, "\(lines)")
+    }
+
+    @Test("because of a file that cannot be used leaves no database behind")
+    func noDatabase() async throws {
+        let (_, _, files) = try await start(["PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem"])
+        #expect(files == ["log"])
+    }
+
+    /// The exit code, the lines of the log, and the files in the folder of the database.
+    private func start(_ environment: [String: String]) async throws -> (Int32, [Substring], [String]) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -33,9 +47,8 @@ struct StartTests {
         ]
         let program = try RunningProgram(
             "peal", arguments: ["serve"], environment: usual.merging(environment) { $1 }, log: log)
-        #expect(try await program.end() == 2)
+        let code = try await program.end()
         let lines = try String(contentsOf: log, encoding: .utf8).split(separator: "\n")
-        #expect(lines.count == 1)
-        #expect(lines.first?.contains(message) == true, "\(lines)")
+        return (code, lines, try FileManager.default.contentsOfDirectory(atPath: folder.path))
     }
 }

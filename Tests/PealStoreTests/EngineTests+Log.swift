@@ -3,6 +3,7 @@ import PealCore
 import PealSQLite
 import PealStore
 import PealTesting
+import Synchronization
 import Testing
 
 extension EngineTests {
@@ -113,6 +114,53 @@ extension EngineTests {
             try engine.close()
             await #expect(throws: PealError.self) { try await engine.write(.control) { _ in } }
         }
+    }
+
+    @Test("a full disk is reported once with SQLite's reason, and once more when there is room")
+    func reportedFullDisk() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let lines = Mutex<[String]>([])
+        let engine = try SQLiteEngine(path: directory.appending(path: "full.db").path) { line in
+            lines.withLock { $0.append(line) }
+        }
+        func limit(_ pages: Int) async throws {
+            try await engine.write(.control) {
+                _ = try $0.value("PRAGMA max_page_count = \(name: "\(pages)")", Int.self)
+            }
+        }
+        try await engine.write(.control) {
+            _ = try $0.execute("CREATE TABLE filled (id BIGINT PRIMARY KEY, value BLOB)", [])
+        }
+        try await limit(10)
+        let value = [UInt8](repeating: 1, count: 1024 * 1024)
+        for number in 0..<3 {
+            let error = await #expect(throws: PealError.self) {
+                try await engine.write(.intake) {
+                    _ = try $0.execute("INSERT INTO filled VALUES ($1, $2)", [.int(number), .bytes(value)])
+                }
+            }
+            #expect(error?.code == .unavailable && error?.message == "the database's disk is full")
+        }
+        let refused = "the database does not accept writes: SQLite error 13: database or disk is full"
+        #expect(lines.withLock(\.self) == [refused])
+        try await limit(1_000_000)
+        #expect(lines.withLock(\.self) == [refused, "the database accepts writes again"])
+        try engine.close()
+    }
+
+    @Test("a lock that belongs to another user is named by its file")
+    func foreignLock() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        // A folder cannot be opened for writing, whoever the user is.
+        let lock = directory.appending(path: "peal.db.lock")
+        try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "peal.db").path
+        let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: path) }
+        #expect(
+            error?.description == "the file \(lock.path), which locks the database, cannot be opened: Is a directory")
     }
 
     @Test("the write-ahead log stays short while many write")

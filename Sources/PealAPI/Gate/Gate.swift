@@ -259,16 +259,21 @@ struct Gate: RouterMiddleware {
     /// detail.
     private func refusal(for error: any Error, requestID: String) -> PealError {
         switch error {
-        case let error as PealError: return error
+        case let error as PealError:
+            if error.code == .internal { note(error, requestID: requestID) }
+            return error
         case Unmatched.path: return PealError(.notFound, "path not found")
         case Unmatched.otherMethod(let allowed):
             return PealError(.methodNotAllowed, "this path allows \(allowed)")
         case is CancellationError: return PealError(.unavailable, "the request was cancelled")
         default:
-            services.logger.error(
-                "a request failed", metadata: ["error": "\(error)", "request_id": "\(requestID)"])
+            note(error, requestID: requestID)
             return PealError(.internal, "an internal error occurred; search the server's log for \(requestID)")
         }
+    }
+
+    private func note(_ error: any Error, requestID: String) {
+        services.logger.error("a request failed", metadata: ["error": "\(error)", "request_id": "\(requestID)"])
     }
 }
 

@@ -146,10 +146,15 @@ struct ImportCommand: AsyncParsableCommand {
                 ])))
         guard summary.refused == 0 else {
             throw CommandFailure.refused(
-                "\(summary.refused) of \(summary.devices + summary.refused) devices were refused")
+                "\(Self.share(summary.refused, of: summary.devices + summary.refused, "device")) refused")
         }
         if let made, made.refused > 0 {
-            throw CommandFailure.refused("\(made.refused) of \(made.topics) topics were refused")
+            throw CommandFailure.refused("\(Self.share(made.refused, of: made.topics, "topic")) refused")
         }
+    }
+
+    /// `1 of 2 devices was`, `2 of 2 devices were`.
+    private static func share(_ part: Int, of whole: Int, _ noun: String) -> String {
+        "\(part) of \(Spelling.counted(whole, noun)) \(part == 1 ? "was" : "were")"
     }
 }

@@ -183,7 +183,7 @@ enum DeviceColumns {
     /// Reads one row; empty fields are absent.
     static func device(_ fields: [String], header: [String]) throws(Fault) -> JSON {
         guard fields.count == header.count else {
-            throw Fault(reason: "has \(fields.count) fields, the header has \(header.count)")
+            throw Fault(reason: "has \(Spelling.counted(fields.count, "field")), the header has \(header.count)")
         }
         var device = JSON.Members()
         for (name, text) in zip(header, fields) where !text.isEmpty && all.contains(name) {

@@ -235,7 +235,7 @@ struct PivotalTopicImport {
             page = try await source.page(number, filter: "&topic=\(PercentCoding.encode(topic.listed))")
             let ids = page.registrations.compactMap { $0["device_uuid"]?.stringValue }
             for result in await subscribed(ids, to: topic.name) { summary.subscriptions += try result.get() ? 1 : 0 }
-            progress.report(summary.subscriptions, "in topic \(topic.name)", what: "subscriptions")
+            progress.report(summary.subscriptions, "in topic \(topic.name)", what: "subscription")
             number += 1
         } while !page.isLast
     }

@@ -1,4 +1,4 @@
-/// Suggests the name that an author probably meant.
+/// Suggests the name that an author probably meant, and writes counts of things.
 package enum Spelling {
     /// The name with the smallest edit distance, ignoring letter case, `-` and `_`.
     /// - Returns: nil if no name is close.
@@ -6,6 +6,12 @@ package enum Spelling {
         let plain = { (text: String) in Array(text.lowercased().utf8.filter { $0 != 0x5F && $0 != 0x2D }) }
         return names.map { ($0, distance(plain(name), plain($0))) }
             .filter { $0.1 <= ($0.0.utf8.count < 4 ? 1 : max(2, $0.0.utf8.count / 4)) }.min { $0.1 < $1.1 }?.0
+    }
+
+    /// `1 device`, `2 devices`.
+    /// - Parameter noun: in the singular; its plural ends in `s`.
+    package static func counted(_ count: some BinaryInteger, _ noun: String) -> String {
+        count == 1 ? "\(count) \(noun)" : "\(count) \(noun)s"
     }
 
     /// The Levenshtein distance.

@@ -34,8 +34,12 @@ struct Heartbeat: Sendable {
     private func probe() async {
         let attempt = context.health.begin()
         let now = Array(context.time.now.description.utf8)
-        let hasWritten = (try? await context.store.write(.control) { try $0.setSetting(Self.setting, now) }) != nil
-        context.health.end(attempt, hasWritten: hasWritten)
+        do {
+            try await context.store.write(.control) { try $0.setSetting(Self.setting, now) }
+            context.health.end(attempt, failure: nil)
+        } catch {
+            context.health.end(attempt, failure: error)
+        }
     }
 
     private func beat() async {

@@ -244,10 +244,10 @@ final class Settler: Sendable {
         let attempt = health.begin()
         do {
             let result = try await store.write(.settle, body)
-            health.end(attempt, hasWritten: true)
+            health.end(attempt, failure: nil)
             return result
         } catch {
-            health.end(attempt, hasWritten: !PealError.isOutage(error))
+            health.end(attempt, failure: PealError.isOutage(error) ? error : nil)
             throw error
         }
     }

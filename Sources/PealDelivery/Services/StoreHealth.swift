@@ -12,6 +12,8 @@ final class StoreHealth: Sendable {
         var writingSince: Duration?
         /// Whether the last write that ended failed.
         var isFailing = false
+        /// Why it failed, as far as that is known.
+        var reason: String?
     }
 
     /// A write that takes longer delays new pages: the store is locked, or its disk is overloaded.
@@ -35,12 +37,14 @@ final class StoreHealth: Sendable {
         }
     }
 
-    func end(_ attempt: Int, hasWritten: Bool) {
+    /// - Parameter failure: why nothing was written; nil if the store accepted the write.
+    func end(_ attempt: Int, failure: (any Error)?) {
         let now = time.uptime
         state.withLock { state in
             let begun = state.open.removeValue(forKey: attempt) ?? now
-            state.isFailing = !hasWritten
-            if !hasWritten {
+            state.isFailing = failure != nil
+            state.reason = (failure as? PealError)?.message
+            if failure != nil {
                 state.writingSince = nil
             } else {
                 if now - begun > Self.patience { state.writingSince = now }
@@ -76,7 +80,9 @@ final class StoreHealth: Sendable {
 
     /// Why the store is not ready; nil if it wrote recently.
     var failure: String? {
-        guard isWriting else { return "the store does not accept writes" }
+        guard isWriting else {
+            return "the store does not accept writes" + (state.withLock { $0.reason.map { ": \($0)" } } ?? "")
+        }
         return isIdle(for: Self.freshness) ? "nothing was written for \(Self.freshness)" : nil
     }
 

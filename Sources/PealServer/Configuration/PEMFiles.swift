@@ -1,5 +1,6 @@
 internal import Foundation
 internal import NIOSSL
+internal import PealCore
 
 /// Reads the PEM files that the configuration names. All failures name the key and the file.
 enum PEMFiles {
@@ -66,7 +67,39 @@ extension ServerConfiguration.TLSFiles {
     }
 }
 
+/// The time in which clients accept a listener's certificate.
+struct CertificateLife {
+    let begin: Timestamp
+    let end: Timestamp
+
+    /// Whether clients refuse the certificate, and why, or that they soon will; nil if it is valid for long.
+    func problem(at now: Timestamp) -> (isRefused: Bool, text: String)? {
+        if end <= now { return (true, "has expired (\(end)); renew it, and reload the server") }
+        if begin > now { return (true, "is not valid before \(begin); is the clock wrong?") }
+        let isNear = end < now + .seconds(86_400 * (Limits.expiryWarningDays.max() ?? 0))
+        return isNear ? (false, "expires \(end)") : nil
+    }
+}
+
+extension CertificateLife {
+    /// nil if the chain has no certificate.
+    init?(_ chain: [NIOSSLCertificate]) {
+        guard let certificate = chain.first else { return nil }
+        self.init(
+            begin: Timestamp(seconds: Int64(certificate.notValidBefore)),
+            end: Timestamp(seconds: Int64(certificate.notValidAfter)))
+    }
+}
+
 extension ServerConfiguration {
+    /// A line for each certificate of a listener that clients refuse or soon will.
+    func certificateWarnings(at now: Timestamp) -> [String] {
+        [http.tls, adminListener?.tls].compactMap(\.self).compactMap { files in
+            let life = (try? files.load()).flatMap { CertificateLife($0.chain) }
+            return life?.problem(at: now).map { "the certificate \(files.certificate) \($0.text)" }
+        }
+    }
+
     /// Checks the files that are read again by a reload, so that it changes all or nothing.
     /// - Throws: `ConfigurationFailure`.
     func checkFiles() throws {

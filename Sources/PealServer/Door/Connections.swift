@@ -27,6 +27,15 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
+    /// Below this, ordinary traffic may need more files than can be open.
+    private static let ordinary = 1024
+
+    /// A line for the log if only few files can be open: what fails then does not say so.
+    static func warning(_ limit: Int) -> String? {
+        guard limit < ordinary else { return nil }
+        return "only \(limit) files can be open at once; allow \(ordinary) or more (LimitNOFILE, ulimit -n)"
+    }
+
     /// The soft limit.
     static var current: Int? {
         var limit = rlimit()

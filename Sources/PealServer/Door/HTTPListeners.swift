@@ -90,18 +90,28 @@ struct HTTPListeners {
         func run() async throws {
             do {
                 try await service.run()
-            } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
-                let address = "\(location.host):\(location.port)"
+            } catch let error as IOError {
+                guard let advice = Self.advice[error.errnoCode] else { throw error }
+                let host = location.host.contains(":") ? "[\(location.host)]" : location.host
                 let key = error.errnoCode == EADDRNOTAVAIL ? location.hostKey : location.portKey
+                let reason = String(cString: strerror(error.errnoCode))
                 throw ConfigurationFailure(
-                    key, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
+                    key, "cannot listen on \(host):\(location.port): \(reason); \(advice)",
                     mayPass: error.errnoCode != EACCES)
             } catch is SocketAddressError.UnknownHost {
                 // A name may resolve later; a wrong address stays wrong.
                 let isName = location.host.contains(where: \.isLetter) && !location.host.contains(":")
-                throw ConfigurationFailure(location.hostKey, "\(location.host) has no address", mayPass: isName)
+                let advice = location.host.hasPrefix("[") ? "; write an IPv6 address without brackets" : ""
+                throw ConfigurationFailure(
+                    location.hostKey, "\(location.host) has no address\(advice)", mayPass: isName)
             }
         }
+
+        private static let advice = [
+            EADDRINUSE: "stop the program that uses the port, or choose another one",
+            EADDRNOTAVAIL: "this machine has no such address",
+            EACCES: "a port below 1024 needs the capability CAP_NET_BIND_SERVICE",
+        ]
     }
 
     /// Creates the listeners with what they share.
