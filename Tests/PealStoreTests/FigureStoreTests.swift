@@ -169,17 +169,21 @@ struct FigureStoreTests {
         }
         let now = fixture.now
         let refusal = await #expect(throws: PealError.self) {
-            try await fixture.store.write(.rest) { try $0.prune([.outcomes], now: now, limit: 1, skipping: [:]) }
+            try await fixture.store.write(.rest) { try $0.prune([.outcomes], now: now, limit: 1, after: [:]) }
         }
         #expect(refusal?.message.contains("message \(damaged)") == true)
+        let first = try #require(
+            try await fixture.store.read { try $0.nextToPrune(.outcomes, after: nil, now: now) })
+        #expect(first.message == damaged.bytes)
         let count = try await fixture.store.write(.rest) {
-            try $0.prune([.outcomes], now: now, limit: 100, skipping: [.outcomes: 1])
+            try $0.prune([.outcomes], now: now, limit: 100, after: [.outcomes: first])
         }
         #expect(count > 0)
         let summed = try await fixture.test.engine.read {
             try $0.values("SELECT message FROM message WHERE ending = 2", MessageID.self)
         }
         #expect(summed == [sound])
+        #expect(try await fixture.store.read { try $0.nextToPrune(.outcomes, after: first, now: now) } == nil)
     }
 
     @Test("are added up when they are final, long before messages are pruned", arguments: StoreUnderTest.allCases)

@@ -94,10 +94,11 @@ struct QueryPlanTests {
             ("geofence.locations", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
             ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
             ("receipt.ofDevice", "receipt_device (app=? AND seq=? AND message=?)"),
-            ("figure.final", "message_final"),
+            ("figure.final", "message_final"), ("figure.finalAfter", "message_final"),
             ("prune.tombstones", "geofence_tombstone_over"), ("prune.triggers", "geofence_trigger_at"),
             ("prune.deliveries", "webhook_delivery_ended"), ("prune.receipts", "PRIMARY KEY (app=? AND message=?)"),
-            ("prune.messages", "message_ended"), ("prune.devices", "device_retired"),
+            ("prune.messages", "message_ended"), ("prune.messagesAfter", "message_ended"),
+            ("prune.devices", "device_retired"),
             ("prune.topics", "topic_expiry"), ("prune.answers", "idempotency_at"),
             ("prune.reports", "receipt_device (app=? AND seq=?)"), ("prune.moments", "moment_over"),
             ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
@@ -107,7 +108,10 @@ struct QueryPlanTests {
             ("ahead.remainders", "remainder_due (kind=? AND due_at>?)"),
             ("ahead.events", "sqlite_autoindex_outbox_1 (app=? AND webhook=? AND created_at>?)"),
             ("ahead.deliveries", "webhook_delivery_due (app=? AND webhook=? AND next_at>?)"),
-            ("ahead.webhooks", "webhook_delivery_due (app=? AND webhook>?)"),
+            ("ahead.webhooksOfEvents", "sqlite_autoindex_outbox_1 (app=? AND webhook=? AND created_at>?)"),
+            ("ahead.webhooksOfDeliveries", "webhook_delivery_due (app=? AND webhook>?)"),
+            ("ahead.webhooksOfDeliveries", "webhook_delivery_due (app=? AND webhook=? AND next_at>?)"),
+            ("prune.webhooksOfEvents", "sqlite_autoindex_outbox_1 (app=? AND webhook=?)"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let steps = try await Self.steps(of: name)
@@ -256,7 +260,8 @@ private enum HotStatements {
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
 
         "prune.next": RemainderTable.next(.user, now), "prune.erasure": RemainderTable.deleteErasure(of: "", app: 1),
-        "prune.messages": Pruning.messages(now, now, limit: 1, skipping: 1),
+        "prune.messages": Pruning.messages(now, now, limit: 1, after: nil),
+        "prune.messagesAfter": Pruning.messages(now, now, limit: 1, after: pruned),
         "prune.devices": Pruning.devices(now, limit: 1),
         "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
@@ -278,7 +283,9 @@ private enum HotStatements {
         "ahead.remainders": TablePiece.remainder.keys(where: AheadOfTime.remainders(.user, now), limit: 1),
         "ahead.events": TablePiece.outbox.keys(where: AheadOfTime.events(webhook, now), limit: 1),
         "ahead.deliveries": TablePiece.webhookDelivery.keys(where: AheadOfTime.deliveries(webhook, now), limit: 1),
-        "ahead.webhooks": WebhookDeliveryTable.queue.webhooks(where: "app > 0"),
+        "ahead.webhooksOfEvents": AheadOfTime.webhooksOfEvents(now),
+        "ahead.webhooksOfDeliveries": AheadOfTime.webhooksOfDeliveries(now),
+        "prune.webhooksOfEvents": OutboxTable.over(now),
 
         "audit.hasPending": AuditTable.hasPending, "audit.takePending": AuditTable.takePending(limit: 1),
         "audit.timeOf": AuditTable.time(ofNumberFrom: 1),
@@ -315,7 +322,8 @@ private enum HotStatements {
         "figure.next": CampaignTotalTable.nextTotal(after: "", app: 1),
         "figure.outcomes": ExperimentTable.outcomes(of: message, app: 1),
         "figure.user": ExperimentTable.count(messages: 1, opens: 1, of: "", "", app: 1),
-        "figure.final": ExperimentTable.final(by: now, limit: 1, skipping: 1),
+        "figure.final": ExperimentTable.final(by: now, limit: 1, after: nil),
+        "figure.finalAfter": ExperimentTable.final(by: now, limit: 1, after: pruned),
         "figure.mark": ExperimentTable.mark(message, app: 1),
         "figure.newest": ExperimentSumTable.newest(.traditional, .init(app: 1, campaign: "", salt: "")),
         "prune.totals": TablePiece.campaignTotal.keys(where: Pruning.figures(now), limit: 1),
@@ -350,6 +358,8 @@ private enum HotStatements {
         app: 1, message: message, userID: "",
         terms: .init(arm: .traditional, isClaimable: false, fallbackAt: now, deadline: now), route: .fcm,
         hadSDK: true)
+
+    private static let pruned = PruneCursor(app: 1, message: message.bytes, at: now)
 
     private static func settlement(_ next: Settlement.Next) -> Settlement {
         Settlement(

@@ -46,12 +46,14 @@ enum ExperimentTable {
     }
 
     /// Messages whose outcomes are final, and that are not in the sums yet.
-    static func final(by now: Timestamp, limit: Int, skipping skipped: Int) -> SQL {
-        """
-        SELECT app, message, campaign_id FROM message
-        WHERE window_until <= \(now - finality) AND \(isUnsummed) AND ended_at IS NOT NULL AND slices_open = 0
-        ORDER BY window_until, app, message LIMIT \(limit) OFFSET \(skipped)
-        """
+    static func final(by now: Timestamp, limit: Int, after skipped: PruneCursor?) -> SQL {
+        let later: SQL = skipped?.isBefore("window_until") ?? ""
+        return """
+            SELECT app, message, window_until, campaign_id FROM message
+            WHERE window_until <= \(now - finality) AND \(isUnsummed) AND ended_at IS NOT NULL
+                AND slices_open = 0\(later)
+            ORDER BY window_until, app, message LIMIT \(limit)
+            """
     }
 
     /// Marks a message as one that is in the sums; changes nothing if it is already.
