@@ -156,6 +156,20 @@ struct FigureStoreTests {
         #expect(names == ["daily"])
     }
 
+    @Test(
+        "of an experiment are read from its own messages, without those of the app's others",
+        arguments: [
+            ExperimentTable.matured("", since: nil, app: 1, by: Timestamp(milliseconds: 1)),
+            ExperimentTable.deliveries(.campaign("", since: Timestamp(milliseconds: 1)), app: 1),
+            ExperimentTable.delays(.campaign("", since: nil), app: 1),
+            ExperimentTable.sessions(.campaign("", since: nil), app: 1, by: Timestamp(milliseconds: 1)),
+        ])
+    func plan(_ statement: SQL) async throws {
+        let steps = try await QueryPlanTests.steps(of: statement)
+        #expect(steps.contains { $0.contains("g USING INDEX message_unsummed (app=? AND campaign_id=?)") }, "\(steps)")
+        #expect(steps.contains { $0.contains("m USING PRIMARY KEY (app=? AND message=?)") }, "\(steps)")
+    }
+
     @Test("are added up although those of an earlier message cannot be read", arguments: StoreUnderTest.allCases)
     func unreadable(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -97,10 +97,9 @@ enum ExperimentTable {
             text: "CASE \(classes.joined(separator: " ")) ELSE \(classes.count) END", values: [])
         return """
             SELECT m.arm, \(number), COUNT(*)
-            FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
-                JOIN receipt r ON r.app = m.app AND r.message = m.message AND r.seq = m.device
-                    AND r.kind = \(code: Receipt.Kind.opened)
-            WHERE \(belongs(scope, app)) AND \(counts)
+            FROM message g CROSS JOIN moment m CROSS JOIN receipt r
+            WHERE m.app = g.app AND m.message = g.message AND r.app = m.app AND r.message = m.message
+                AND r.seq = m.device AND r.kind = \(code: Receipt.Kind.opened) AND \(belongs(scope, app)) AND \(counts)
             GROUP BY 1, 2
             """
     }
@@ -167,8 +166,12 @@ enum ExperimentTable {
         case message(MessageID)
     }
 
+    /// `CROSS JOIN` makes SQLite begin with the messages instead of all moments of the app.
     private static func messages(_ scope: Scope, _ app: AppKey) -> SQL {
-        "message g JOIN moment m ON m.app = g.app AND m.message = g.message WHERE \(belongs(scope, app))"
+        """
+        message g CROSS JOIN moment m
+            WHERE m.app = g.app AND m.message = g.message AND \(belongs(scope, app))
+        """
     }
 
     private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {
