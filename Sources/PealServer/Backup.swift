@@ -112,11 +112,14 @@ private func copyDatabase(_ path: String, to backup: BackupFolder) throws -> (sh
 /// the space that the server needs.
 /// - Throws: `StoreStartFailure`.
 private func withCopy<R>(_ copy: String, of original: String, _ make: () throws -> R) throws -> R {
-    try? FileManager.default.removeItem(atPath: copy)
+    func clear() {
+        for file in [copy, copy + "-journal"] { try? FileManager.default.removeItem(atPath: file) }
+    }
+    clear()
     do {
         return try make()
     } catch {
-        try? FileManager.default.removeItem(atPath: copy)
+        clear()
         guard !(error is StoreStartFailure) else { throw error }
         throw StoreStartFailure("\(original) cannot be copied to \(copy): \(systemReason(of: error))")
     }

@@ -38,15 +38,31 @@ enum AheadOfTime {
     }
 
     /// Events are read in the order of `created_at`, which stays.
+    private static func isEvent(_ now: Timestamp) -> SQL { "created_at > \(horizon(now)) AND due_at > \(now)" }
+
+    private static func isDelivery(_ now: Timestamp) -> SQL {
+        "next_at > \(horizon(now, Limits.webhookRetrySecondsMax))"
+    }
+
     static func events(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
-        "\(WebhookTable.matching(reference)) AND created_at > \(horizon(now)) AND due_at > \(now)"
+        "\(WebhookTable.matching(reference)) AND \(isEvent(now))"
     }
 
     static func deliveries(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
         """
-        state = \(code: WebhookDelivery.State.pending) AND \(WebhookTable.matching(reference))
-            AND next_at > \(horizon(now, Limits.webhookRetrySecondsMax))
+        state = \(code: WebhookDelivery.State.pending) AND \(WebhookTable.matching(reference)) AND \(isDelivery(now))
         """
+    }
+
+    /// Webhooks with such events. One statement finds them, because there may be many webhooks.
+    static func webhooksOfEvents(_ now: Timestamp) -> SQL {
+        let queue = OutboxTable.queue
+        return queue.webhooks(where: queue.has(isEvent(now)))
+    }
+
+    static func webhooksOfDeliveries(_ now: Timestamp) -> SQL {
+        let queue = WebhookDeliveryTable.queue
+        return queue.webhooks(where: queue.has(isDelivery(now)))
     }
 }
 
@@ -66,10 +82,10 @@ extension StoreSession {
         for kind in Remainder.Kind.allCases {
             try makeDue(.remainder, "due_at", where: AheadOfTime.remainders(kind, now))
         }
-        for reference in try webhookQueues() {
+        for reference in try webhooks(AheadOfTime.webhooksOfEvents(now)) {
             try makeDue(.outbox, "due_at", where: AheadOfTime.events(reference, now))
         }
-        for reference in try deliveringWebhooks() {
+        for reference in try webhooks(AheadOfTime.webhooksOfDeliveries(now)) {
             try makeDue(.webhookDelivery, "next_at", where: AheadOfTime.deliveries(reference, now))
         }
         return limit - room

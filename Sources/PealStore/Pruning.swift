@@ -24,23 +24,23 @@ extension StoreSession {
     /// Half of the limit is reserved for what requests began, so that neither a large deletion nor a backlog of old
     /// rows delays the other.
     func prune(
-        _ steps: [PruneStep], now: Timestamp, limit: Int, skipping skipped: [PruneStep: Int]
+        _ steps: [PruneStep], now: Timestamp, limit: Int, after skipped: [PruneStep: PruneCursor]
     ) throws -> Int {
         let completes = steps.contains(.remainders)
         var count = completes ? try completeRemainders(now: now, limit: max(1, limit / 2)) : 0
         for step in steps where count < limit && step != .remainders {
-            count += try work(step, now, limit - count, skipping: skipped[step] ?? 0)
+            count += try work(step, now, limit - count, after: skipped[step])
         }
         if completes, count < limit { count += try completeRemainders(now: now, limit: limit - count) }
         return count
     }
 
-    private func work(_ step: PruneStep, _ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
+    private func work(_ step: PruneStep, _ now: Timestamp, _ limit: Int, after skipped: PruneCursor?) throws -> Int {
         switch step {
         case .remainders: try completeRemainders(now: now, limit: limit)
         case .answers: try pruneAnswers(now, limit)
-        case .outcomes: try sumOutcomes(now, limit, skipping: skipped)
-        case .messages: try pruneMessages(now, limit, skipping: skipped)
+        case .outcomes: try sumOutcomes(now, limit, after: skipped)
+        case .messages: try pruneMessages(now, limit, after: skipped)
         case .devices: try pruneDevices(now, limit)
         case .topics: try pruneTopics(now, limit)
         case .geofences: try pruneGeofences(now, limit)
@@ -57,37 +57,79 @@ extension StoreSession {
         }
     }
 
+    func nextToPrune(_ step: PruneStep, after skipped: PruneCursor?, now: Timestamp) throws -> PruneCursor? {
+        switch step {
+        case .outcomes:
+            return try connection.first(ExperimentTable.final(by: now, limit: 1, after: skipped), PruneCursor.init)
+        case .messages: return try connection.first(messagesOver(now, limit: 1, after: skipped), PruneCursor.init)
+        default: return nil
+        }
+    }
+
     private func pruneAnswers(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.answer.delete(where: Pruning.answers(now), limit: limit, connection)
     }
 
+    private func messagesOver(_ now: Timestamp, limit: Int, after skipped: PruneCursor?) -> SQL {
+        Pruning.messages(now - .seconds(context.retention.messageSeconds), now, limit: limit, after: skipped)
+    }
+
     /// Prunes messages whose retention has ended, with everything that belongs to them. Their campaign keeps their
     /// figures; with that they leave the campaign, so that each counts once although a long log is deleted in pieces.
-    private func pruneMessages(_ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
+    private func pruneMessages(_ now: Timestamp, _ limit: Int, after skipped: PruneCursor?) throws -> Int {
         var room = limit
-        let over = try connection.all(
-            Pruning.messages(
-                now - .seconds(context.retention.messageSeconds), now, limit: limit, skipping: skipped)
-        ) { row -> (app: AppKey, id: [UInt8], campaign: String?) in
-            (app: try row.next(), id: try row.next(), campaign: try row.next())
-        }
-        for (app, bytes, campaign) in over where room > 0 {
-            let piece = try naming(bytes) { id in try prune(id, campaign, app: app, limit: room, now: now) }
-            room -= piece.rows
-            guard piece.isComplete else { break }
+        var over = try connection.all(messagesOver(now, limit: limit, after: skipped)) { row in
+            (key: try PruneCursor(&row), campaign: try row.next(String?.self))
+        }[...]
+        while room > 0, !over.isEmpty {
+            var messages: [PrunedMessage] = []
+            for (key, campaign) in over.prefix(PrunedMessage.countAtOnce) where room > 0 {
+                try naming(key.message) { id in
+                    if let campaign { room -= try keepFigures(of: id, campaign, app: key.app, now: now) }
+                    messages.append(PrunedMessage(app: key.app, id: id))
+                }
+            }
+            over = over.dropFirst(PrunedMessage.countAtOnce)
+            guard try delete(messages, &room) else { break }
         }
         return limit - room
     }
 
-    private func prune(
-        _ id: MessageID, _ campaign: String?, app: AppKey, limit: Int, now: Timestamp
-    ) throws -> Piece {
-        let figures = try campaign.map { try keepFigures(of: id, $0, app: app, now: now) } ?? 0
-        var piece = try piece(of: TablePiece.ofMessage, limit - figures) { _ in MessageTable.matching(app, id) }
-        piece.rows += figures
-        guard piece.isComplete else { return piece }
-        piece.rows += try connection.execute("DELETE FROM message WHERE \(MessageTable.matching(app, id))")
-        return piece
+    /// Deletes messages in order, at most about `room` rows.
+    /// - Returns: whether all of them were deleted.
+    private func delete(_ messages: [PrunedMessage], _ room: inout Int) throws -> Bool {
+        var deletions: [SQL] = []
+        for (message, rows) in zip(messages, try rows(of: messages)) where room > 0 {
+            if let rows, rows.count < room {
+                deletions += rows
+                room -= rows.count
+            } else {
+                let piece = try piece(of: TablePiece.ofMessage, room) { _ in message.matching }
+                room -= piece.rows
+                guard piece.isComplete else { break }
+            }
+            deletions.append("DELETE FROM message WHERE \(message.matching)")
+            room -= 1
+        }
+        try connection.execute(deletions)
+        return room > 0
+    }
+
+    /// The deletions of what belongs to each message; nil if it is much. They are found together: with PostgreSQL,
+    /// waiting for the rows of each table of each message would take longer than everything else.
+    private func rows(of messages: [PrunedMessage]) throws -> [[SQL]?] {
+        let tables = TablePiece.ofMessage
+        var deletions: [[SQL]] = messages.flatMap { _ in tables.map { _ in [] } }
+        let statements = messages.flatMap { message in
+            tables.map { $0.keys(where: message.matching, limit: PrunedMessage.rowsMax) }
+        }
+        try connection.query(statements) { index, row in
+            deletions[index].append(tables[index % tables.count].deletion(of: row))
+        }
+        return messages.indices.map { index in
+            let own = deletions[(index * tables.count)..<((index + 1) * tables.count)]
+            return own.contains { $0.count == PrunedMessage.rowsMax } ? nil : Array(own.joined())
+        }
     }
 
     /// Runs work on one message. If the message cannot be read, the error names it.
@@ -192,11 +234,33 @@ extension StoreSession {
                 where: Pruning.deliveries(state, now - .seconds(seconds)), limit: room, connection)
         }
         let earliest = now - .seconds(Limits.webhookEventLifeSeconds)
-        for reference in try webhookQueues() where room > 0 {
+        for reference in try webhooks(OutboxTable.over(earliest)) where room > 0 {
             room -= try TablePiece.outbox.delete(where: Pruning.events(reference, earliest), limit: room, connection)
         }
         return limit - room
     }
+}
+
+/// A message that is deleted together with others.
+private struct PrunedMessage {
+    static let countAtOnce = 32
+    /// A message with as many rows in one table is deleted separately.
+    static let rowsMax = 16
+
+    let app: AppKey
+    let id: MessageID
+
+    var matching: SQL { MessageTable.matching(app, id) }
+}
+
+extension PruneCursor {
+    /// Reads the first three columns of a statement that finds messages.
+    init(_ row: inout RowReader) throws {
+        self.init(app: try row.next(), message: try row.next(), at: try row.next())
+    }
+
+    /// The condition of the rows after it, in the order of `column`, `app` and `message`.
+    func isBefore(_ column: String) -> SQL { " AND (\(name: column), app, message) > (\(at), \(app), \(message))" }
 }
 
 /// The conditions under which rows can be deleted, and the statements that find them. Each uses an index.
@@ -205,15 +269,15 @@ enum Pruning {
         "at <= \(now - .seconds(Limits.idempotencyLifeSeconds)) ORDER BY at"
     }
 
-    /// Messages with a window also remain until opens no longer count in their experiment. In a total order, so that the
-    /// skipped ones are the same each time.
-    static func messages(_ earliest: Timestamp, _ now: Timestamp, limit: Int, skipping skipped: Int) -> SQL {
-        """
-        SELECT app, message, campaign_id FROM message
-        WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0
-            AND (window_until IS NULL OR window_until <= \(now - ExperimentTable.maturity))
-        ORDER BY ended_at, app, message LIMIT \(limit) OFFSET \(skipped)
-        """
+    /// Messages with a window also remain until opens no longer count in their experiment.
+    static func messages(_ earliest: Timestamp, _ now: Timestamp, limit: Int, after skipped: PruneCursor?) -> SQL {
+        let later: SQL = skipped?.isBefore("ended_at") ?? ""
+        return """
+            SELECT app, message, ended_at, campaign_id FROM message
+            WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0
+                AND (window_until IS NULL OR window_until <= \(now - ExperimentTable.maturity))\(later)
+            ORDER BY ended_at, app, message LIMIT \(limit)
+            """
     }
 
     /// Without those of routes that only a newer server on the same database knows.

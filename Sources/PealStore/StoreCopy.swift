@@ -73,11 +73,19 @@ package struct StoreCopy: Sendable {
             guard other == nil || other == mark else {
                 throw StoreStartFailure("the target contains a store with another master key")
             }
-            let hasApp: Int64? = try connection.value("SELECT 1 FROM app LIMIT 1")
-            guard try hasApp == nil || Self.isUnfinished(connection) else {
+            guard try Self.isEmpty(connection) || Self.isUnfinished(connection) else {
                 throw StoreStartFailure("the target contains a complete store: copy into an empty database")
             }
             try connection.execute("INSERT INTO migration (version) VALUES (\(Self.unfinished)) ON CONFLICT DO NOTHING")
+        }
+    }
+
+    /// Whether no server has used the database, not even one without apps: rows that only the target has would be found
+    /// when everything has been copied.
+    private static func isEmpty(_ connection: any SQLConnection) throws -> Bool {
+        try SchemaTable.all.allSatisfy { table in
+            let others: SQL = table.name == "setting" ? " WHERE name <> \(MasterKey.markName)" : ""
+            return try connection.value("SELECT 1 FROM \(name: table.name)\(others) LIMIT 1", Int64.self) == nil
         }
     }
 
@@ -120,7 +128,12 @@ package struct StoreCopy: Sendable {
         let parameters = (1...table.columns.count).map { "$\($0)" }.joined(separator: ", ")
         let insert = "INSERT INTO \(table.name) (\(names)) VALUES (\(parameters)) ON CONFLICT DO NOTHING"
         try await forEachBatch(of: table, in: source) { rows in
-            _ = try await target.write(.rest) { try $0.execute(insert, rows: rows) }
+            do {
+                _ = try await target.write(.rest) { try $0.execute(insert, rows: rows) }
+            } catch let error as PealError where error.code == .unavailable {
+                throw StoreStartFailure(
+                    "the target cannot be written: check that it runs and has room, and run the command again")
+            }
         }
     }
 

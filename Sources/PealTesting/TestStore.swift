@@ -280,4 +280,14 @@ extension StoreWriting {
     package func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
         try fireDueMoments(now: now, limit: limit, quiet: .none) + endDueClaims(now: now, limit: limit)
     }
+
+    /// Ends all leases that expired before `now`; nil ends every lease.
+    package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+        try takeBackLeases(endedBefore: now, keeping: [], by: nil)
+    }
+
+    /// Does all kinds of the Pruner's work at once.
+    package func prune(now: Timestamp, limit: Int) throws -> Int {
+        try prune(PruneStep.allCases, now: now, limit: limit, after: [:])
+    }
 }

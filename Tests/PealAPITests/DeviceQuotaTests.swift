@@ -68,7 +68,9 @@ struct DeviceQuotaTests {
 
     @Test("registrations that come together count the devices once")
     func countsOnce() async throws {
-        try await Fixture.open(wrapping: { ObservedStore($0) }) { fixture in
+        var options = APIOptions()
+        options.devicesPerAppMax = 1000
+        try await Fixture.open(options: options, wrapping: { ObservedStore($0) }) { fixture in
             let store = try #require(fixture.store as? ObservedStore)
             for round in 1...2 {
                 let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -81,6 +83,15 @@ struct DeviceQuotaTests {
                 #expect(store.heavyReads == round)
                 fixture.clock.advance(by: .seconds(61))
             }
+        }
+    }
+
+    @Test("the devices of an app that cannot be near the limit are not counted")
+    func countsNone() async throws {
+        try await Fixture.open(wrapping: { ObservedStore($0) }) { fixture in
+            let store = try #require(fixture.store as? ObservedStore)
+            #expect(try await fixture.admin(.post, "…/devices", Self.device(1)).status == 201)
+            #expect(store.heavyReads == 0)
         }
     }
 

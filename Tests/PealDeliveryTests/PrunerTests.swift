@@ -105,6 +105,43 @@ struct PrunerTests {
         }
     }
 
+    @Test("deletes messages although more than it skips in one round cannot be read, and these once they can")
+    func unreadableCampaign() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        let (app, now) = (fixture.app, fixture.now)
+        var drafts = (0..<80).map { _ in fixture.draft(.all) }
+        for index in drafts.indices { drafts[index].campaignID = index < 70 ? "damaged" : "sound" }
+        try await fixture.store.write(.intake) { [drafts] store in
+            for (index, draft) in drafts.enumerated() {
+                try store.insertMessage(draft)
+                let end = now + .seconds(Int64(index))
+                _ = try store.moveMessage(
+                    app: app, id: draft.id, from: [.scheduled, .planning, .sending], to: .cancelled, now: end)
+            }
+        }
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute(
+                """
+                INSERT INTO campaign_total \(row: [
+                    "app": app, "campaign_id": "damaged", "messages": 1, "counts": [UInt8(0xFF)],
+                    "receipts": [UInt8](), "pruned_at": now,
+                ])
+                """)
+        }
+        let campaigns = { @Sendable in
+            try await fixture.test.engine.read {
+                try $0.values("SELECT DISTINCT campaign_id FROM message ORDER BY campaign_id", String.self)
+            }
+        }
+        fixture.time.advance(by: .seconds(31 * 24 * 3600))
+        try await fixture.running(fixture.service()) {
+            try await fixture.drive(by: .seconds(5), isWorkUnderWay: true) { try await campaigns() == ["damaged"] }
+            _ = try await fixture.test.engine.write(.control) { try $0.execute("DELETE FROM campaign_total") }
+            try await fixture.drive(by: .seconds(5), isWorkUnderWay: true) { try await campaigns() == [] }
+        }
+    }
+
     @Test("takes smaller pieces while they take long, and larger ones while they are quick")
     func pace() {
         var pace = PrunePace()

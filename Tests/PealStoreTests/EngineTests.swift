@@ -261,6 +261,21 @@ struct EngineTests {
         #expect(try await fixture.state(id) == .sent)
     }
 
+    @Test("a copy of a database with rows in every table is sound, and one with a changed page is not")
+    func backup() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        try await PruningTests.fill(try await PruningTests.tables(test), app: 1, 1, test)
+        try test.close()
+        let copy = test.path + ".copy"
+        try SQLiteBackup.write(test.path, to: copy)
+        #expect(try SQLiteBackup.check(copy, as: "the copy") == SQLStore.newestSchemaVersion)
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: copy))
+        try file.seek(toOffset: 20 * 4096)
+        try file.write(contentsOf: [UInt8](repeating: 0xFF, count: 4096))
+        try file.close()
+        #expect(throws: StoreStartFailure.self) { try SQLiteBackup.check(copy, as: "the copy") }
+    }
+
     @Test("the file is created with the settings that cannot change later, and shrinks after deletions")
     func fileForm() async throws {
         let test = try await StoreUnderTest.sqlite.open()

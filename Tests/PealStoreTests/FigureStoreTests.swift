@@ -156,6 +156,20 @@ struct FigureStoreTests {
         #expect(names == ["daily"])
     }
 
+    @Test(
+        "of an experiment are read from its own messages, without those of the app's others",
+        arguments: [
+            ExperimentTable.matured("", since: nil, app: 1, by: Timestamp(milliseconds: 1)),
+            ExperimentTable.deliveries(.campaign("", since: Timestamp(milliseconds: 1)), app: 1),
+            ExperimentTable.delays(.campaign("", since: nil), app: 1),
+            ExperimentTable.sessions(.campaign("", since: nil), app: 1, by: Timestamp(milliseconds: 1)),
+        ])
+    func plan(_ statement: SQL) async throws {
+        let steps = try await QueryPlanTests.steps(of: statement)
+        #expect(steps.contains { $0.contains("g USING INDEX message_unsummed (app=? AND campaign_id=?)") }, "\(steps)")
+        #expect(steps.contains { $0.contains("m USING PRIMARY KEY (app=? AND message=?)") }, "\(steps)")
+    }
+
     @Test("are added up although those of an earlier message cannot be read", arguments: StoreUnderTest.allCases)
     func unreadable(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -169,17 +183,21 @@ struct FigureStoreTests {
         }
         let now = fixture.now
         let refusal = await #expect(throws: PealError.self) {
-            try await fixture.store.write(.rest) { try $0.prune([.outcomes], now: now, limit: 1, skipping: [:]) }
+            try await fixture.store.write(.rest) { try $0.prune([.outcomes], now: now, limit: 1, after: [:]) }
         }
         #expect(refusal?.message.contains("message \(damaged)") == true)
+        let first = try #require(
+            try await fixture.store.read { try $0.nextToPrune(.outcomes, after: nil, now: now) })
+        #expect(first.message == damaged.bytes)
         let count = try await fixture.store.write(.rest) {
-            try $0.prune([.outcomes], now: now, limit: 100, skipping: [.outcomes: 1])
+            try $0.prune([.outcomes], now: now, limit: 100, after: [.outcomes: first])
         }
         #expect(count > 0)
         let summed = try await fixture.test.engine.read {
             try $0.values("SELECT message FROM message WHERE ending = 2", MessageID.self)
         }
         #expect(summed == [sound])
+        #expect(try await fixture.store.read { try $0.nextToPrune(.outcomes, after: first, now: now) } == nil)
     }
 
     @Test("are added up when they are final, long before messages are pruned", arguments: StoreUnderTest.allCases)

@@ -56,7 +56,7 @@ struct PruningTests {
         "model_key": "one row for each app",
         "moment_model": "Limits.modelVersionsMax for each campaign; pruned when expired",
         "learning": "one row for each campaign; goes with its last message",
-        "open_hour": "at most 24 rows for each device; goes with it",
+        "open_hour": "at most 24 rows for each user; goes when the user is deleted",
         "statistics": "summed up after Limits.statisticsMinutesLifeSeconds, deleted after statisticsDaysLifeSeconds",
     ]
 
@@ -240,6 +240,38 @@ struct PruningTests {
         let audit = AuditVerbs(store: fixture.store)
         #expect(try await audit.rows(AuditFilter(), before: nil, limit: 9).items.map(\.entry.object) == ["new"])
         #expect(try await audit.verify() == .sound(rows: 1))
+    }
+
+    @Test(
+        "messages are deleted together with all that belongs to them, some of which have much of it",
+        arguments: StoreUnderTest.allCases, [7, 1000])
+    func messages(_ engine: StoreUnderTest, _ limit: Int) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...40)
+        let drafts = (0..<40).map { _ in fixture.draft(.devices(1, 2)) }
+        try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
+            for (index, draft) in drafts.enumerated() {
+                _ = try store.insertPlanned(draft, under: nil, now: now)
+                _ = try store.moveMessage(app: app, id: draft.id, from: [.sending], to: .cancelled, now: now)
+                // Every seventh has more receipts than are deleted together with other messages.
+                let devices = index.isMultiple(of: 7) ? 1...40 : 1...2 as ClosedRange<DeviceKey>
+                let receipts = devices.map { Receipt(message: draft.id, device: $0, kind: .opened, at: now) }
+                try store.record(receipts, app: app)
+            }
+        }
+        _ = try await fixture.test.engine.write(.rest) { try $0.execute("UPDATE message SET slices_open = 0", []) }
+        fixture.time.advance(by: .seconds(StoreRetention().messageSeconds - 1))
+        let kept = try await fixture.send(.devices(3)).id
+        fixture.time.advance(by: .seconds(1))
+        let pieces = try await fixture.pruneAll(limit: limit)
+        #expect(pieces.allSatisfy { $0 <= limit + 1 }, "\(pieces)")
+        for table in ["message"] + TablePiece.ofMessage.map(\.table) {
+            let count = try await fixture.test.engine.read { connection in
+                try connection.count("SELECT COUNT(*) FROM \(name: table) WHERE message <> \(kept)")
+            }
+            #expect(count == 0, "\(table)")
+        }
+        #expect(try await fixture.state(kept) != nil)
     }
 
     @Test("2,000 messages with their logs are deleted in fewer pieces than fit into a minute")

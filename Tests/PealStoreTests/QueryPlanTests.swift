@@ -10,7 +10,7 @@ import Testing
 struct QueryPlanTests {
     /// A hot statement may scan no table and no index, only the rows that it has picked itself.
     private static let allowedScans = [
-        "SCAN pick", "SCAN sample", "SCAN counted", "SCAN apps", "SCAN queue", "SCAN CONSTANT ROW",
+        "SCAN pick", "SCAN sample", "SCAN counted", "SCAN displayed", "SCAN apps", "SCAN queue", "SCAN CONSTANT ROW",
     ]
 
     /// Whether the statement reads an index from its start and stops after a number of rows that it states: in the
@@ -62,6 +62,10 @@ struct QueryPlanTests {
             ("nextExpiry", "message_expiring"), ("list.state", "message_state (app=? AND state=? AND message<?)"),
             ("list.dialect", "message_dialect (app=? AND dialect=? AND message<?)"),
             ("list.campaign", "message_campaign"), ("list.all", "PRIMARY KEY (app=? AND message<?)"),
+            ("list.firstScheduled", "message_state (app=? AND state=?)"),
+            ("list.firstOfCampaign", "message_campaign (app=? AND campaign_id=?)"),
+            ("list.everyFilter", "message_state (app=? AND state=? AND message>? AND message<?)"),
+            ("list.campaignInTime", "message_campaign (app=? AND campaign_id=? AND message>?"),
             ("route.changed", "route_gate_change"), ("route.parkedCount", "slice_ready (app=? AND route=?)"),
             ("census.oldest", "message USING PRIMARY KEY (app=? AND message=?)"),
             ("census.oldest", "slice_retry"),
@@ -95,10 +99,12 @@ struct QueryPlanTests {
             ("geofence.locations", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
             ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
             ("receipt.ofDevice", "receipt_device (app=? AND seq=? AND message=?)"),
-            ("figure.final", "message_final"),
+            ("figure.final", "message_final"), ("figure.finalAfter", "message_final"),
+            ("learning.displays", "message_campaign (app=? AND campaign_id=?)"),
             ("prune.tombstones", "geofence_tombstone_over"), ("prune.triggers", "geofence_trigger_at"),
             ("prune.deliveries", "webhook_delivery_ended"), ("prune.receipts", "PRIMARY KEY (app=? AND message=?)"),
-            ("prune.messages", "message_ended"), ("prune.devices", "device_retired"),
+            ("prune.messages", "message_ended"), ("prune.messagesAfter", "message_ended"),
+            ("prune.devices", "device_retired"),
             ("prune.topics", "topic_expiry"), ("prune.answers", "idempotency_at"),
             ("prune.reports", "receipt_device (app=? AND seq=?)"), ("prune.moments", "moment_over"),
             ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
@@ -108,7 +114,10 @@ struct QueryPlanTests {
             ("ahead.remainders", "remainder_due (kind=? AND due_at>?)"),
             ("ahead.events", "sqlite_autoindex_outbox_1 (app=? AND webhook=? AND created_at>?)"),
             ("ahead.deliveries", "webhook_delivery_due (app=? AND webhook=? AND next_at>?)"),
-            ("ahead.webhooks", "webhook_delivery_due (app=? AND webhook>?)"),
+            ("ahead.webhooksOfEvents", "sqlite_autoindex_outbox_1 (app=? AND webhook=? AND created_at>?)"),
+            ("ahead.webhooksOfDeliveries", "webhook_delivery_due (app=? AND webhook>?)"),
+            ("ahead.webhooksOfDeliveries", "webhook_delivery_due (app=? AND webhook=? AND next_at>?)"),
+            ("prune.webhooksOfEvents", "sqlite_autoindex_outbox_1 (app=? AND webhook=?)"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let steps = try await Self.steps(of: name)
@@ -132,7 +141,7 @@ struct QueryPlanTests {
         try await steps(of: try #require(HotStatements.all.first { $0.key == name }?.value))
     }
 
-    private static func steps(of statement: SQL) async throws -> [String] {
+    static func steps(of statement: SQL) async throws -> [String] {
         let test = try await StoreUnderTest.sqlite.open()
         return try await test.engine.read { connection in
             try connection.all("EXPLAIN QUERY PLAN \(statement)") { row in
@@ -172,10 +181,11 @@ private enum HotStatements {
         "expiredMessages": MessageTable.expired(.sending, now, limit: 1),
         "expiredPausedMessages": MessageTable.expired(.paused, now, limit: 1),
         "nextExpiry": MessageTable.expiringNext(.sending), "nextPausedExpiry": MessageTable.expiringNext(.paused),
-        "list.all": MessageTable.list(.init(), app: 1, before: message, limit: 1),
-        "list.state": MessageTable.list(.init(state: .sent), app: 1, before: message, limit: 1),
-        "list.dialect": MessageTable.list(.init(dialect: "native"), app: 1, before: message, limit: 1),
-        "list.campaign": MessageTable.list(.init(campaignID: ""), app: 1, before: message, limit: 1),
+        "list.all": list(.init()), "list.state": list(.init(state: .sent)),
+        "list.dialect": list(.init(dialect: "native")), "list.campaign": list(.init(campaignID: "")),
+        "list.firstScheduled": list(.init(state: .scheduled), before: nil),
+        "list.firstOfCampaign": list(.init(campaignID: ""), before: nil),
+        "list.everyFilter": list(everyFilter(.failed)), "list.campaignInTime": list(everyFilter(.sent)),
         "census.slices": SliceTable.census(.ready), "census.messages": MessageTable.census(scheduled: false),
         "census.oldest": MessageTable.oldestPending(),
         "route.gate": RouteGateTable.find(active), "route.changed": RouteGateTable.changed(after: 1, limit: 1),
@@ -259,7 +269,8 @@ private enum HotStatements {
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
 
         "prune.next": RemainderTable.next(.user, now), "prune.erasure": RemainderTable.deleteErasure(of: "", app: 1),
-        "prune.messages": Pruning.messages(now, now, limit: 1, skipping: 1),
+        "prune.messages": Pruning.messages(now, now, limit: 1, after: nil),
+        "prune.messagesAfter": Pruning.messages(now, now, limit: 1, after: pruned),
         "prune.devices": Pruning.devices(now, limit: 1),
         "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
@@ -283,7 +294,9 @@ private enum HotStatements {
         "ahead.remainders": TablePiece.remainder.keys(where: AheadOfTime.remainders(.user, now), limit: 1),
         "ahead.events": TablePiece.outbox.keys(where: AheadOfTime.events(webhook, now), limit: 1),
         "ahead.deliveries": TablePiece.webhookDelivery.keys(where: AheadOfTime.deliveries(webhook, now), limit: 1),
-        "ahead.webhooks": WebhookDeliveryTable.queue.webhooks(where: "app > 0"),
+        "ahead.webhooksOfEvents": AheadOfTime.webhooksOfEvents(now),
+        "ahead.webhooksOfDeliveries": AheadOfTime.webhooksOfDeliveries(now),
+        "prune.webhooksOfEvents": OutboxTable.over(now),
 
         "audit.hasPending": AuditTable.hasPending, "audit.takePending": AuditTable.takePending(limit: 1),
         "audit.timeOf": AuditTable.time(ofNumberFrom: 1),
@@ -320,7 +333,9 @@ private enum HotStatements {
         "figure.next": CampaignTotalTable.nextTotal(after: "", app: 1),
         "figure.outcomes": ExperimentTable.outcomes(of: message, app: 1),
         "figure.user": ExperimentTable.count(messages: 1, opens: 1, of: "", "", app: 1),
-        "figure.final": ExperimentTable.final(by: now, limit: 1, skipping: 1),
+        "figure.final": ExperimentTable.final(by: now, limit: 1, after: nil),
+        "figure.finalAfter": ExperimentTable.final(by: now, limit: 1, after: pruned),
+        "learning.displays": LearningTable.displays("", app: 1, limit: 1, now: now),
         "figure.mark": ExperimentTable.mark(message, app: 1),
         "figure.newest": ExperimentSumTable.newest(.traditional, .init(app: 1, campaign: "", salt: "")),
         "prune.totals": TablePiece.campaignTotal.keys(where: Pruning.figures(now), limit: 1),
@@ -355,6 +370,18 @@ private enum HotStatements {
         app: 1, message: message, userID: "",
         terms: .init(arm: .traditional, isClaimable: false, fallbackAt: now, deadline: now), route: .fcm,
         hadSDK: true)
+
+    private static let pruned = PruneCursor(app: 1, message: message.bytes, at: now)
+
+    private static func list(_ filter: MessageFilter, before cursor: MessageID? = message) -> SQL {
+        MessageTable.list(filter, app: 1, before: cursor, limit: 1, .sqlite)
+    }
+
+    private static func everyFilter(_ state: Message.State) -> MessageFilter {
+        var filter = MessageFilter(state: state, campaignID: "", dialect: "native")
+        (filter.from, filter.to) = (now, now)
+        return filter
+    }
 
     private static func settlement(_ next: Settlement.Next) -> Settlement {
         Settlement(

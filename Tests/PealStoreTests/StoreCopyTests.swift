@@ -99,6 +99,39 @@ struct StoreCopyTests {
         #expect(error?.description == "the target contains a store with another master key")
     }
 
+    @Test("a target without room is named, and the copy continues when there is room")
+    func fullTarget() async throws {
+        let source = try await StoreUnderTest.sqlite.open()
+        let target = try StoreUnderTest.sqlite.openEmpty()
+        let value = [UInt8](repeating: 1, count: 4 * 1024 * 1024)
+        try await source.store.write(.control) { try $0.setSetting("large", value) }
+        func limit(_ pages: Int) async throws {
+            try await target.engine.write(.control) {
+                _ = try $0.value("PRAGMA max_page_count = \(name: "\(pages)")", Int.self)
+            }
+        }
+        try await limit(500)
+        let failure = await #expect(throws: StoreStartFailure.self) {
+            try await StoreCopy(from: source.engine, to: target.engine).run { _ in }
+        }
+        #expect(failure?.description.hasPrefix("the target cannot be written") == true)
+        try await limit(1_000_000)
+        try await StoreCopy(from: source.engine, to: target.engine).run { _ in }
+        #expect(try await target.store.read { try $0.setting("large") } == value)
+    }
+
+    @Test("a store that has no app yet is not overwritten, and can still be used")
+    func startedTarget() async throws {
+        let source = try await StoreUnderTest.postgres.open()
+        let target = try await StoreUnderTest.postgres.open()
+        try await target.store.write(.control) { try $0.setSetting(FirstAdmin.settingName, [1]) }
+        let refusal = await #expect(throws: StoreStartFailure.self) {
+            try await StoreCopy(from: source.engine, to: target.engine).run { _ in }
+        }
+        #expect(refusal?.description.contains("a complete store") == true)
+        try await target.store.checkFinished()
+    }
+
     private final class Results: Sendable {
         private let results = Mutex<[StoreCopy.Result]>([])
         func append(_ result: StoreCopy.Result) { results.withLock { $0.append(result) } }

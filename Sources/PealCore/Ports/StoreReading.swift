@@ -36,8 +36,10 @@ package protocol StoreReading {
     /// Ids of users with an active device that contain `part`, ignoring letter case, in ascending order. Reads at most
     /// `Limits.searchedRowsMax` users.
     func userIDs(app: AppKey, containing part: String?, limit: Int) throws -> [String]
-    /// The number of active devices on that route; nil counts all routes.
+    /// The number of active devices on that route; nil counts all routes. Reads an index entry for each of them.
     func deviceCount(app: AppKey, route: Route?) throws -> Int
+    /// The highest key that a device of the app has or had; 0 for none. It may be a little higher.
+    func lastDeviceKey(app: AppKey) throws -> DeviceKey
 
     /// Topics that have not expired, ordered by name, starting after `cursor`.
     func topics(app: AppKey, after cursor: String?, limit: Int, now: Timestamp) throws -> [Topic]
@@ -269,6 +271,8 @@ package protocol StoreReading {
 
     /// Whether requests began changes that `prune` must complete now.
     func hasRemainders(now: Timestamp) throws -> Bool
+    /// The message that `prune` does first after `skipped`; nil if there is none, or if it is not done by message.
+    func nextToPrune(_ step: PruneStep, after skipped: PruneCursor?, now: Timestamp) throws -> PruneCursor?
 }
 
 extension StoreReading {

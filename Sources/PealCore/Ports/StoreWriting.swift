@@ -166,9 +166,11 @@ package protocol StoreWriting: StoreReading {
     /// clock was set back: at most about `limit` rows.
     /// - Parameters:
     ///   - steps: the kinds of work, in their order.
-    ///   - skipped: how many messages of a kind stay because they fail: the first ones in its order.
+    ///   - skipped: up to which message those of a kind stay because they fail.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
-    func prune(_ steps: [PruneStep], now: Timestamp, limit: Int, skipping skipped: [PruneStep: Int]) throws -> Int
+    func prune(
+        _ steps: [PruneStep], now: Timestamp, limit: Int, after skipped: [PruneStep: PruneCursor]
+    ) throws -> Int
 
     /// Applies `event` as one compare-and-set, together with what follows from it: the alert's slice, webhook events,
     /// the message's state.
@@ -309,13 +311,6 @@ extension StoreWriting {
 }
 
 extension StoreWriting {
-    /// Ends all leases that expired before `now`; nil ends every lease.
-    package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
-        try takeBackLeases(endedBefore: now, keeping: [], by: nil)
-    }
-}
-
-extension StoreWriting {
     package func moveMessage(
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State? {
@@ -332,9 +327,18 @@ package enum PruneStep: String, CaseIterable, Sendable {
     package var isOfMessages: Bool { self == .outcomes || self == .messages }
 }
 
-extension StoreWriting {
-    /// All kinds of work at once.
-    package func prune(now: Timestamp, limit: Int) throws -> Int {
-        try prune(PruneStep.allCases, now: now, limit: limit, skipping: [:])
+/// A message in the order in which a kind of work of `StoreWriting.prune` does messages. It stays where it is while
+/// others before it are added or deleted.
+package struct PruneCursor: Sendable, Hashable {
+    package let app: AppKey
+    /// The id as it is stored, which may be unreadable.
+    package let message: [UInt8]
+    /// When the message ended, or its window.
+    package let at: Timestamp
+
+    package init(app: AppKey, message: [UInt8], at: Timestamp) {
+        self.app = app
+        self.message = message
+        self.at = at
     }
 }

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 /// Limits the devices of an app, the topics of a device, and the subscriptions that one batch may change. The store
-/// counts an app's devices at most once a minute; in between, this server counts those that it adds and deletes.
-/// Therefore servers that share a database may exceed the limit a little.
+/// counts an app's devices at most once a minute, and only if they may be near the limit; in between, this server counts
+/// those that it adds and deletes. Therefore servers that share a database may exceed the limit a little.
 package final class DeviceQuota: Sendable {
     private struct Count {
         var devices: Int
@@ -16,6 +16,8 @@ package final class DeviceQuota: Sendable {
     }
 
     private static let lasts = Duration.seconds(60)
+    /// More devices than a server adds until the next count.
+    private static let addedMeanwhileMax = 100_000
     private static let appsMax = 10_000
 
     let devicesPerApp: Int
@@ -87,7 +89,12 @@ package final class DeviceQuota: Sendable {
 
     private func count(_ app: AppKey, _ store: any Store, at now: Duration) async throws {
         defer { state.withLock { $0.counting[app] = nil } }
-        let devices = try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+        // No key is used twice, so there are at most as many devices. That is known at once; counting millions of them
+        // could take longer than PostgreSQL allows a statement.
+        let most = Int(try await store.read { try $0.lastDeviceKey(app: app) })
+        let devices =
+            most + Self.addedMeanwhileMax <= devicesPerApp
+            ? most : try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
         state.withLock { state in
             if state.counts.count >= Self.appsMax { state.counts.removeAll() }
             state.counts[app] = Count(devices: devices, at: now)

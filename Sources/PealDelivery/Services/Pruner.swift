@@ -8,15 +8,26 @@ struct Pruner: Sendable {
     private static let interval: Duration = .seconds(Limits.pruneIntervalSeconds)
     /// The pause between attempts while the store refuses writes.
     private static let pauseAfterFailure: Duration = .seconds(10)
-    /// How many messages that fail may be skipped, of each kind of work.
+    /// How many messages that fail are skipped in one round, of each kind of work. The next round continues after them.
     private static let skippedMax = 32
 
     /// What a round does: everything, until it fails.
     private struct Round {
         var steps = PruneStep.allCases
-        /// How many messages fail, of each kind of work. They are tried again after a while.
-        var skipped: [PruneStep: Int] = [:]
+        /// The last message that failed, of each kind of work.
+        var skipped: [PruneStep: PruneCursor] = [:]
         var skippedSince: Duration
+
+        /// Begins another round. Messages that failed are tried again after a while, but not before all others were
+        /// tried, so that the others are done however many fail.
+        mutating func begin(at now: Duration) {
+            if now - skippedSince >= DamagedWork.pause {
+                // A round ends when there is nothing left to do in the steps that work.
+                for step in steps { skipped[step] = nil }
+                skippedSince = now
+            }
+            steps = PruneStep.allCases
+        }
     }
 
     let context: DeliveryContext
@@ -31,8 +42,8 @@ struct Pruner: Sendable {
             let now = context.time.uptime
             let isRoundDue = lastRound.map { now - $0 >= Self.interval } ?? true
             if isRoundDue {
-                (round.steps, lastRound) = (PruneStep.allCases, now)
-                if now - round.skippedSince >= DamagedWork.pause { round = Round(skippedSince: now) }
+                lastRound = now
+                round.begin(at: now)
             } else {
                 guard round.steps.contains(.remainders), await hasRemainders() else { continue }
             }
@@ -52,7 +63,7 @@ struct Pruner: Sendable {
         let (now, begun, rows) = (context.time.now, context.time.uptime, pace.rows)
         do {
             let count = try await context.store.write(.rest) { [round] in
-                try $0.prune(round.steps, now: now, limit: rows, skipping: round.skipped)
+                try $0.prune(round.steps, now: now, limit: rows, after: round.skipped)
             }
             guard count > 0 else { return nil }
             return pace.pause(after: context.time.uptime - begun)
@@ -82,11 +93,12 @@ struct Pruner: Sendable {
     /// Does one kind of work. A message that fails is found and skipped, so that it does not stop those after it.
     /// Returns whether the step works.
     private func work(_ step: PruneStep, _ round: inout Round, _ now: Timestamp, _ rows: Int) async -> Bool {
-        var room = rows
+        var (room, count) = (rows, 0)
         while true {
+            let skipped = round.skipped
             do {
-                _ = try await context.store.write(.rest) { [room, skipped = round.skipped] in
-                    try $0.prune([step], now: now, limit: room, skipping: skipped)
+                _ = try await context.store.write(.rest) { [room] in
+                    try $0.prune([step], now: now, limit: room, after: skipped)
                 }
                 return true
             } catch {
@@ -100,9 +112,13 @@ struct Pruner: Sendable {
                     metadata: [
                         "rows": "\(step.rawValue)", "error": "\((error as? PealError)?.message ?? "\(error)")",
                     ])
-                guard maySkip, round.skipped[step, default: 0] < Self.skippedMax else { return false }
-                round.skipped[step, default: 0] += 1
-                room = rows
+                guard maySkip, count < Self.skippedMax,
+                    let failed = try? await context.store.read({
+                        try $0.nextToPrune(step, after: skipped[step], now: now)
+                    })
+                else { return false }
+                round.skipped[step] = failed
+                (room, count) = (rows, count + 1)
             }
         }
     }
@@ -113,7 +129,7 @@ extension Pruner {
     private func completeRemainders(_ now: Timestamp, _ rows: Int) async -> Bool {
         await DamagedWork(store: context.store, lane: .rest, time: context.time, logger: context.logger)
             .work("change", limit: rows) {
-                try $0.prune([.remainders], now: now, limit: $1, skipping: [:])
+                try $0.prune([.remainders], now: now, limit: $1, after: [:])
             } postpone: {
                 try $0.postponeRemainder(to: $1, now: now)
             } != nil

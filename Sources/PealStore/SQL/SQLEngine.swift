@@ -157,13 +157,16 @@ package struct SQLDialect: Sendable, Hashable {
     package let updated: String
     /// The end of a query that locks its rows against other nodes and skips rows that another node has locked.
     package let lock: String
+    /// Comes after a table and before the name of the index to read it with. Empty if the engine chooses by statistics.
+    let indexing: String
     /// Whether several processes use the database at once.
     package let isShared: Bool
     /// A query for the size of the database in bytes.
     package let size: String
 
     package init(
-        bytes: String, text: String, clustered: String, updated: String, lock: String, isShared: Bool, size: String
+        bytes: String, text: String, clustered: String, updated: String, lock: String, indexing: String, isShared: Bool,
+        size: String
     ) {
         self.size = size
         self.bytes = bytes
@@ -171,18 +174,27 @@ package struct SQLDialect: Sendable, Hashable {
         self.clustered = clustered
         self.updated = updated
         self.lock = lock
+        self.indexing = indexing
         self.isShared = isShared
     }
 
     /// SQLite 3.38 or later.
     package static let sqlite = SQLDialect(
-        bytes: "BLOB", text: "TEXT", clustered: "WITHOUT ROWID", updated: "", lock: "", isShared: false,
+        bytes: "BLOB", text: "TEXT", clustered: "WITHOUT ROWID", updated: "", lock: "",
+        indexing: "INDEXED BY", isShared: false,
         size: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
 
     /// PostgreSQL 15 or later.
     package static let postgres = SQLDialect(
         bytes: "BYTEA", text: "TEXT COLLATE \"C\"", clustered: "", updated: "WITH (fillfactor = 80)",
-        lock: "FOR UPDATE SKIP LOCKED", isShared: true, size: "SELECT pg_database_size(current_database())")
+        lock: "FOR UPDATE SKIP LOCKED", indexing: "", isShared: true,
+        size: "SELECT pg_database_size(current_database())")
+
+    /// `table`, read with `index` on an engine without statistics, whose own choice may read every row of an app.
+    func table(_ table: String, indexedBy index: String?) -> SQL {
+        guard let index, !indexing.isEmpty else { return "\(name: table)" }
+        return "\(name: table) \(name: indexing) \(name: index)"
+    }
 
     /// `template` in this engine's spelling.
     package func text(of template: String) -> String {

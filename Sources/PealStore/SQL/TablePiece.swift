@@ -7,10 +7,14 @@ struct TablePiece: Sendable {
     let table: String
     /// The columns of the primary key.
     let key: [(name: String, kind: SQLValue.Kind)]
+    private let matching: String
+    private let deletion: String
 
     init(_ table: String, _ key: KeyValuePairs<String, SQLValue.Kind>) {
         self.table = table
         self.key = key.map { (name: $0.key, kind: $0.value) }
+        matching = key.enumerated().map { "\($1.key) = $\($0 + 1)" }.joined(separator: " AND ")
+        deletion = "DELETE FROM \(table) WHERE \(matching)"
     }
 
     /// The rows of an app in the order of the primary key, so that adjacent rows are deleted together and a piece
@@ -29,15 +33,16 @@ struct TablePiece: Sendable {
     }
 
     /// Deletes the row with that key.
-    func deletion(_ values: [SQLValue]) -> SQL {
-        SQL(text: "DELETE FROM \(table) WHERE \(matching)", values: values)
-    }
+    func deletion(_ values: [SQLValue]) -> SQL { SQL(text: deletion, values: values) }
+
+    /// Deletes the row whose key `keys` returned.
+    func deletion(of row: any SQLRow) -> SQL { deletion(values(row)) }
 
     /// Deletes at most `limit` of the rows that `condition` selects. Returns how many.
     func delete(where condition: SQL, limit: Int, _ connection: any SQLConnection) throws -> Int {
         let found = try piece(where: condition, limit: limit, connection)
         guard !found.isEmpty else { return 0 }
-        return try connection.execute("DELETE FROM \(table) WHERE \(matching)", rows: found).reduce(0, +)
+        return try connection.execute(deletion, rows: found).reduce(0, +)
     }
 
     /// Sets `column` in at most `limit` of the rows that `condition` selects. Returns in how many.
@@ -55,10 +60,6 @@ struct TablePiece: Sendable {
         var found: [[SQLValue]] = []
         try connection.scan(keys(where: condition, limit: limit)) { row in found.append(values(row)) }
         return found
-    }
-
-    private var matching: String {
-        key.enumerated().map { "\($1.name) = $\($0 + 1)" }.joined(separator: " AND ")
     }
 
     private func values(_ row: any SQLRow) -> [SQLValue] {

@@ -134,14 +134,13 @@ extension StoreSession {
 
     /// Adds messages to their experiments as soon as their outcomes are final, so that reading an experiment does not
     /// count all of its messages again.
-    func sumOutcomes(_ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
+    func sumOutcomes(_ now: Timestamp, _ limit: Int, after skipped: PruneCursor?) throws -> Int {
         var room = limit
-        let due = try connection.all(ExperimentTable.final(by: now, limit: limit, skipping: skipped)) {
-            row -> (app: AppKey, id: [UInt8], campaign: String) in
-            (app: try row.next(), id: try row.next(), campaign: try row.next())
+        let due = try connection.all(ExperimentTable.final(by: now, limit: limit, after: skipped)) { row in
+            (key: try PruneCursor(&row), campaign: try row.next(String.self))
         }
-        for (app, bytes, campaign) in due where room > 0 {
-            room -= 1 + (try naming(bytes) { id in try keepOutcomes(of: id, campaign, app: app, now: now) })
+        for (key, campaign) in due where room > 0 {
+            room -= 1 + (try naming(key.message) { id in try keepOutcomes(of: id, campaign, app: key.app, now: now) })
         }
         return limit - room
     }

@@ -46,12 +46,14 @@ enum ExperimentTable {
     }
 
     /// Messages whose outcomes are final, and that are not in the sums yet.
-    static func final(by now: Timestamp, limit: Int, skipping skipped: Int) -> SQL {
-        """
-        SELECT app, message, campaign_id FROM message
-        WHERE window_until <= \(now - finality) AND \(isUnsummed) AND ended_at IS NOT NULL AND slices_open = 0
-        ORDER BY window_until, app, message LIMIT \(limit) OFFSET \(skipped)
-        """
+    static func final(by now: Timestamp, limit: Int, after skipped: PruneCursor?) -> SQL {
+        let later: SQL = skipped?.isBefore("window_until") ?? ""
+        return """
+            SELECT app, message, window_until, campaign_id FROM message
+            WHERE window_until <= \(now - finality) AND \(isUnsummed) AND ended_at IS NOT NULL
+                AND slices_open = 0\(later)
+            ORDER BY window_until, app, message LIMIT \(limit)
+            """
     }
 
     /// Marks a message as one that is in the sums; changes nothing if it is already.
@@ -95,10 +97,9 @@ enum ExperimentTable {
             text: "CASE \(classes.joined(separator: " ")) ELSE \(classes.count) END", values: [])
         return """
             SELECT m.arm, \(number), COUNT(*)
-            FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
-                JOIN receipt r ON r.app = m.app AND r.message = m.message AND r.seq = m.device
-                    AND r.kind = \(code: Receipt.Kind.opened)
-            WHERE \(belongs(scope, app)) AND \(counts)
+            FROM message g CROSS JOIN moment m CROSS JOIN receipt r
+            WHERE m.app = g.app AND m.message = g.message AND r.app = m.app AND r.message = m.message
+                AND r.seq = m.device AND r.kind = \(code: Receipt.Kind.opened) AND \(belongs(scope, app)) AND \(counts)
             GROUP BY 1, 2
             """
     }
@@ -165,8 +166,12 @@ enum ExperimentTable {
         case message(MessageID)
     }
 
+    /// `CROSS JOIN` makes SQLite begin with the messages instead of all moments of the app.
     private static func messages(_ scope: Scope, _ app: AppKey) -> SQL {
-        "message g JOIN moment m ON m.app = g.app AND m.message = g.message WHERE \(belongs(scope, app))"
+        """
+        message g CROSS JOIN moment m
+            WHERE m.app = g.app AND m.message = g.message AND \(belongs(scope, app))
+        """
     }
 
     private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {

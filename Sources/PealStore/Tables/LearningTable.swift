@@ -85,13 +85,14 @@ enum LearningTable {
             """
     }
 
+    /// `CROSS JOIN` makes SQLite begin with the campaign's messages instead of all moments of the app.
     static func displays(_ campaign: String, app: AppKey, limit: Int, now: Timestamp) -> SQL {
         """
         SELECT COUNT(*), SUM(opened) FROM (
             SELECT CASE WHEN m.state = \(code: Moment.State.opened) THEN 1 ELSE 0 END AS opened
-            FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
-            WHERE g.app = \(app) AND g.campaign_id = \(campaign) AND m.claim_id IS NOT NULL
-                AND m.claim_until <= \(now - maturity)
+            FROM message g CROSS JOIN moment m
+            WHERE g.app = \(app) AND g.campaign_id = \(campaign) AND m.app = g.app AND m.message = g.message
+                AND m.claim_id IS NOT NULL AND m.claim_until <= \(now - maturity)
                 AND m.state IN (\(code: Moment.State.shown), \(code: Moment.State.opened),
                     \(code: Moment.State.dismissed))
             LIMIT \(limit)) AS displayed

@@ -102,16 +102,19 @@ enum MessageTable {
     }
 
     /// Newest first. Each filter has an index in that order.
-    static func list(_ filter: MessageFilter, app: AppKey, before cursor: MessageID?, limit: Int) -> SQL {
+    static func list(
+        _ filter: MessageFilter, app: AppKey, before cursor: MessageID?, limit: Int, _ dialect: SQLDialect
+    ) -> SQL {
         let before: SQL = cursor.map { " AND message < \($0)" } ?? ""
         // Ids begin with the time, so a list of a short time reads few rows.
         let from: SQL = filter.from.map { " AND created_at >= \($0) AND message >= \(firstID(at: $0))" } ?? ""
         let to: SQL = filter.to.map { " AND created_at < \($0) AND message < \(firstID(at: $0))" } ?? ""
         let state: SQL = filter.state.map { " AND state = \($0)" } ?? ""
         let campaign: SQL = filter.campaignID.map { " AND campaign_id = \($0)" } ?? ""
-        let dialect: SQL = filter.dialect.map { " AND dialect = \($0)" } ?? ""
+        let origin: SQL = filter.dialect.map { " AND dialect = \($0)" } ?? ""
         let found: SQL = """
-            SELECT \(columns) FROM message WHERE app = \(app)\(before)\(from)\(to)\(state)\(campaign)\(dialect)
+            SELECT \(columns) FROM \(dialect.table("message", indexedBy: index(of: filter)))
+            WHERE app = \(app)\(before)\(from)\(to)\(state)\(campaign)\(origin)
             ORDER BY message DESC LIMIT \(filter.text == nil ? limit : Limits.searchedRowsMax)
             """
         guard let text = filter.text else { return found }
@@ -121,6 +124,14 @@ enum MessageTable {
                     AND texts.search LIKE \(pattern(text)) ESCAPE '!')
             ORDER BY message DESC LIMIT \(limit)
             """
+    }
+
+    /// The index of the filter that probably leaves the fewest messages: most are `sent`, and few are in another state.
+    private static func index(of filter: MessageFilter) -> String? {
+        if let state = filter.state, state != .sent { return "message_state" }
+        if filter.campaignID != nil { return "message_campaign" }
+        if filter.dialect != nil { return "message_dialect" }
+        return filter.state == nil ? nil : "message_state"
     }
 
     /// The first id that a message accepted at `instant` can have.
@@ -160,7 +171,7 @@ extension StoreSession {
 
     func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message] {
         try connection.all(
-            MessageTable.list(filter, app: app, before: cursor, limit: limit), MessageTable.message)
+            MessageTable.list(filter, app: app, before: cursor, limit: limit, context.dialect), MessageTable.message)
     }
 
     /// One step of the indexes for each name: a campaign may have any number of messages.

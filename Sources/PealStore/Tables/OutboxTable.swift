@@ -25,6 +25,11 @@ enum OutboxTable {
                 """)
     }
 
+    /// Webhooks whose first event is from `earliest` or before.
+    static func over(_ earliest: Timestamp) -> SQL {
+        queue.webhooks(where: "\(queue.first("created_at")) <= \(earliest)")
+    }
+
     private static let columns: Columns = "id, type, payload, message, created_at, due_at"
 
     static func event(_ row: inout RowReader, for reference: WebhookReference) throws -> OutboxEvent {
@@ -92,15 +97,7 @@ extension StoreSession {
         try Set(webhooks(OutboxTable.due(now)) + webhooks(WebhookDeliveryTable.due(now))).sorted()
     }
 
-    /// Webhooks that have events waiting.
-    func webhookQueues() throws -> [WebhookReference] { try webhooks(OutboxTable.queue.webhooks(where: "app > 0")) }
-
-    /// Webhooks with pending deliveries.
-    func deliveringWebhooks() throws -> [WebhookReference] {
-        try webhooks(WebhookDeliveryTable.queue.webhooks(where: "app > 0"))
-    }
-
-    private func webhooks(_ statement: SQL) throws -> [WebhookReference] {
+    func webhooks(_ statement: SQL) throws -> [WebhookReference] {
         try connection.all(statement) { row in WebhookReference(app: try row.next(), key: try row.next()) }
     }
 
