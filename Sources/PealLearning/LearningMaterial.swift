@@ -39,14 +39,9 @@ struct LearningRow {
     let features: [Double]
     let label: MomentLabel
 
-    /// Anyone can register a device and send nonsense. A context beyond this limit is not that of a person.
-    private static let featureMax = 10.0
-
     /// nil for a context of another schema, or one that no phone measures.
     init?(_ label: MomentLabel) {
-        guard let snapshot = ContextSnapshot(bytes: label.snapshot),
-            snapshot.features.allSatisfy({ !$0.isFinite || abs($0) <= Self.featureMax })
-        else { return nil }
+        guard let snapshot = ContextSnapshot(bytes: label.snapshot) else { return nil }
         (features, self.label) = (snapshot.features, label)
     }
 

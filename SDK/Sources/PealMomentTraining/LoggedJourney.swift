@@ -16,15 +16,10 @@ public struct LoggedJourney: Sendable {
     public init?(trace: [UInt8], windowMinutes: Int, isShown: Bool, opened: Bool) {
         guard let wakes = TracedWake.wakes(trace), let last = wakes.last, last.line.minute <= windowMinutes,
             zip(wakes, wakes.dropFirst()).allSatisfy({ $0.line.minute <= $1.line.minute }),
-            wakes.allSatisfy({ (0.005...0.995).contains($0.line.chance) && $0.context.isPlausible })
+            wakes.allSatisfy({ (0.005...0.995).contains($0.line.chance) })
         else { return nil }
         (self.wakes, self.windowMinutes, self.isShown, self.opened) = (wakes, windowMinutes, isShown, opened)
     }
-}
-
-extension ContextSnapshot {
-    /// Anyone can register a device and send nonsense.
-    fileprivate var isPlausible: Bool { features.allSatisfy { !$0.isFinite || abs($0) <= 10 } }
 }
 
 /// One decision at a wake: a model's probability of showing, and what it expects of showing and of waiting.
