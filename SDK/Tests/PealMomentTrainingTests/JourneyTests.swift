@@ -137,15 +137,20 @@ struct JourneyTests {
         #expect(journey(line(30, 0.5) + line(0, 0.5)) == nil, "time goes forward")
         #expect(journey(line(400, 0.5)) == nil, "after the window")
         #expect(journey(line(0, 1)) == nil, "a soft message is never certain")
-        context[0] = 9
+        (context[3], context[4]) = (0xFF, 0x7F)
+        #expect(journey(line(0, 0.5)) == nil, "an openness of 32.767")
+        (context[0], context[3], context[4]) = (9, 0, 0)
         #expect(journey(line(0, 0.5)) == nil, "another schema")
     }
 
     @Test("small chances are as precise as large ones", arguments: [0.01, 0.02, 0.1, 0.5, 0.9, 0.99])
     func precision(chance: Double) throws {
+        let context = ContextSnapshot.encode(
+            Signals(), at: LocalTime(hour: 9, isWeekend: false), for: Person(profile: .neutral, openness: 0))
         let bytes = TraceLine.encode(
-            WakeTrace(messageID: "m", probability: 0.2, threshold: 0.3, chance: chance, asks: false), start: 0, now: 0)
-        let line = try #require(TraceLine.lines(bytes).first)
+            WakeTrace(messageID: "m", probability: 0.2, threshold: 0.3, chance: chance, asks: false), start: 0, now: 0,
+            context: context)
+        let line = try #require(TracedWake.wakes(bytes)?.first).line
         #expect(abs(line.chance / chance - 1) < 0.025 && abs((1 - line.chance) / (1 - chance) - 1) < 0.025)
     }
 }
