@@ -55,7 +55,8 @@ struct AppTraining {
         }
         let journeys = material.journeys.filter { $0.campaign == campaign }.compactMap(LoggedJourney.init)
         // A model that cannot be formed has weights to which the judgement objects.
-        let advantage = (try? model(.identity)).flatMap {
+        let candidate = journeys.count < OffPolicy.journeysMin ? nil : try? model(.identity)
+        let advantage = candidate.flatMap {
             OffPolicy.advantage(of: $0, over: ownModels(of: campaign), in: journeys)
         }
         learning.offPolicy = advantage.map { OffPolicyGain($0.estimate, messages: $0.count) }
