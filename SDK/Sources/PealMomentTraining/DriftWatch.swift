@@ -7,8 +7,8 @@ internal import Foundation
 ///     rising  ← max(0, rising  + (opened − expected) − tolerance · expected)
 ///     falling ← max(0, falling − (opened − expected) − tolerance · expected)
 ///
-/// The tolerance is a share of the expected opens, so that an alarm by chance is about equally rare at every rate:
-/// the variance of the residuals grows with the rate too.
+/// The tolerance is a share of the expected opens, so that false alarms are about equally rare at every rate: the
+/// variance of the residuals grows with the rate too.
 public struct DriftWatch: Sendable, Hashable {
     /// Changes of the rate of opens below this share of it are tolerated.
     public static let tolerance = 0.1
