@@ -11,6 +11,8 @@ struct AppTraining {
     private static let peopleMin = 100
     /// With at least this many random moments, these alone describe all moments.
     private static let randomWakesMin = 200
+    /// Every model evaluates these moments again, and more of them make no relevant difference.
+    private static let wakesMax = 20_000
     /// With at least this many random moments, situations are found in these alone. Situations need more wakes, and how
     /// moments were chosen matters less for them.
     private static let randomSituationsMin = 5000
@@ -28,7 +30,7 @@ struct AppTraining {
     ///   - campaigns: the rows of each campaign.
     init(_ material: LearningMaterial, _ rows: [LearningRow], _ campaigns: [String: [LearningRow]]) {
         self.material = material
-        wakes = LoggedWakes(rows, enough: Self.randomWakesMin)
+        wakes = LoggedWakes(rows, enough: Self.randomWakesMin, most: Self.wakesMax)
         let situations = Situations(learningFrom: LoggedWakes(rows, enough: Self.randomSituationsMin)) ?? .unknown
         let audience = Self.audience(material, CampaignLabels(rows, situations, now: material.now), situations)
         self.audience = audience

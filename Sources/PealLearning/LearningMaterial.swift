@@ -68,9 +68,12 @@ extension CampaignLabels {
 extension LoggedWakes {
     /// The model shows messages at good moments. Only random moments represent all moments, so only these are used if
     /// there are enough of them.
-    init(_ rows: [LearningRow], enough: Int) {
+    /// - Parameter most: about how many to use at most, from all of the time.
+    init(_ rows: [LearningRow], enough: Int, most: Int = .max) {
         let random = rows.filter { $0.label.exploration == .uniform }
-        let taken = random.count >= enough ? random : rows
+        let all = random.count >= enough ? random : rows
+        let step = max((all.count - 1) / most + 1, 1)
+        let taken = stride(from: 0, to: all.count, by: step).map { all[$0] }
         var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
         sensed.reserve(taken.count)
         for row in taken { sensed.append(row.sensed) }

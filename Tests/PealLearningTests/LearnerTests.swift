@@ -303,6 +303,8 @@ struct LearnerTests {
         let chosen = MadeLabels.make("daily", 400, .greedy).compactMap(LearningRow.init)
         #expect(LoggedWakes(random + chosen, enough: 200).sensed.count == 400)
         #expect(LoggedWakes(Array(random.prefix(199)) + chosen, enough: 200).sensed.count == 599)
+        let counts = [1, 100, 133, 399, 400].map { LoggedWakes(random, enough: 200, most: $0).sensed.count }
+        #expect(counts == [1, 100, 100, 200, 400], "every second, fourth, … of them")
         let time = LocalTime(hour: 21.4, isWeekend: true)
         let person = Person(profile: HourProfile(openCounts: [], template: .plain), openness: 0)
         let row = LearningRow(
