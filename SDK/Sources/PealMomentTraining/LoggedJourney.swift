@@ -122,8 +122,8 @@ extension LoggedJourney {
         }
     }
 
-    /// The doubly robust value of a policy in this message, and the weight of its outcome. At wake t, the policy expects
-    /// V_t before it draws, and Q_t of what was done there. What happened corrects its expectations:
+    /// The doubly robust value of a policy in this message, and the weight of its outcome. At wake t, the policy
+    /// expects V_t before it draws, and Q_t of what was done there. What happened corrects its expectations:
     ///
     ///     V₀ + Σ_t ρ_t (V_{t+1} − Q_t)        the last V is the outcome: 1 for an open, otherwise 0
     ///
