@@ -1,4 +1,3 @@
-internal import Foundation
 package import PealCore
 internal import PealMoments
 
@@ -33,7 +32,7 @@ package struct ContextMap: Sendable, Hashable {
         for activity in Activity.allCases { cells[activity] = .init(repeating: Cell(), count: Self.cellCount) }
         for label in labels {
             guard let context = ContextSnapshot(bytes: label.snapshot) else { continue }
-            let index = Self.hour(context.features) / Self.hoursPerCell
+            let index = Int(context.time.hour) / Self.hoursPerCell
             let activity = Self.activity(context.features)
             cells[activity]?[index].displays += 1
             if label.isOpened { cells[activity]?[index].opens += 1 }
@@ -46,19 +45,11 @@ package struct ContextMap: Sendable, Hashable {
     package var displays: Int { cells.values.joined().reduce(0) { $0 + $1.displays } }
 
     // The indices of features: all phones of a schema have the same.
-    private static let sine = index(of: "sin hour")
-    private static let cosine = index(of: "cos hour")
     private static let unlocked = index(of: "unlocked")
     private static let walking = index(of: "walking")
     private static let vehicle = index(of: "vehicle")
 
     private static func index(of name: String) -> Int { FeatureSchema.names.firstIndex(of: name) ?? 0 }
-
-    private static func hour(_ features: [Double]) -> Int {
-        let hour = atan2(features[sine], features[cosine]) * 12 / Double.pi
-        // A minute is the finest that a context states.
-        return min(23, Int((hour < -1e-6 ? hour + 24 : max(hour, 0)) + 1e-6))
-    }
 
     /// A feature that was not measured is NaN, for which every comparison is false.
     private static func activity(_ features: [Double]) -> Activity {

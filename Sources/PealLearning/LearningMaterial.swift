@@ -39,14 +39,9 @@ struct LearningRow {
     let features: [Double]
     let label: MomentLabel
 
-    /// Anyone can register a device and send nonsense. A context beyond this limit is not that of a person.
-    private static let featureMax = 10.0
-
     /// nil for a context of another schema, or one that no phone measures.
     init?(_ label: MomentLabel) {
-        guard let snapshot = ContextSnapshot(bytes: label.snapshot),
-            snapshot.features.allSatisfy({ !$0.isFinite || abs($0) <= Self.featureMax })
-        else { return nil }
+        guard let snapshot = ContextSnapshot(bytes: label.snapshot) else { return nil }
         (features, self.label) = (snapshot.features, label)
     }
 
@@ -73,9 +68,12 @@ extension CampaignLabels {
 extension LoggedWakes {
     /// The model shows messages at good moments. Only random moments represent all moments, so only these are used if
     /// there are enough of them.
-    init(_ rows: [LearningRow], enough: Int) {
+    /// - Parameter most: about how many to use at most, from all of the time.
+    init(_ rows: [LearningRow], enough: Int, most: Int = .max) {
         let random = rows.filter { $0.label.exploration == .uniform }
-        let taken = random.count >= enough ? random : rows
+        let all = random.count >= enough ? random : rows
+        let step = max((all.count - 1) / most + 1, 1)
+        let taken = stride(from: 0, to: all.count, by: step).map { all[$0] }
         var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
         sensed.reserve(taken.count)
         for row in taken { sensed.append(row.sensed) }

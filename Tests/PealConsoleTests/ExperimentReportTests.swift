@@ -44,6 +44,46 @@ import Testing
         #expect(report.looks.last?.at == Timestamp(milliseconds: 20_365 * 86_400_000))
     }
 
+    @Test("is the same whichever messages are in the sums, at every look", arguments: [1, 4, 8, 10] as [Int64])
+    func summed(days: Int64) throws {
+        // Users begin on different days, some with several messages a day, and some stop early.
+        let users = (0..<60).map { user in
+            let (first, last) = (Int64(user / 2 % 4), user % 7 == 0 ? 5 : Int64(9))
+            return ExperimentFacts.User(
+                arm: user % 2 == 0 ? .contextAware : .traditional,
+                days: (first...last).map { day in
+                    .init(number: 20_000 + day, messages: 1 + user % 3, opens: (user * 7 + Int(day)) % 5 == 0 ? 1 : 0)
+                }, past: .init(prior: Int64(user % 5) * 20 - 40))
+        }
+        let whole = Self.report(users)
+        func total(_ user: ExperimentFacts.User, through day: Int64) -> ExperimentSums.User {
+            var sum = user.past
+            for entry in user.days where entry.number <= day {
+                sum.messages += Int64(entry.messages)
+                sum.opens += Int64(entry.opens)
+            }
+            return sum
+        }
+        let end = 20_000 + days - 1
+        var facts = ExperimentFacts(
+            whole.facts.run,
+            users: users.compactMap { user in
+                let rest = user.days.filter { $0.number > end }
+                return rest.isEmpty ? nil : .init(arm: user.arm, days: rest, past: total(user, through: end))
+            })
+        for day in 20_000...end {
+            for arm in Arm.allCases {
+                var sums = ExperimentSums()
+                for user in users where user.arm == arm { sums.add(total(user, through: day)) }
+                facts.past.append(.init(day: day, arm: arm, sums: sums))
+            }
+        }
+        let report = ExperimentReport(facts)
+        #expect(report.comparison == whole.comparison && report.looks == whole.looks && whole.looks.count == 10)
+        #expect(report.alarm == whole.alarm && report.decision == whole.decision)
+        for arm in Arm.allCases { #expect(report.totals(arm) == whole.totals(arm)) }
+    }
+
     @Test("warns about arms of the wrong size, and decides nothing then")
     func alarm() {
         let report = Self.report(

@@ -165,6 +165,28 @@ struct LearnerTests {
         #expect(again.isEmpty, "it is not trained every hour")
     }
 
+    @Test("an app whose name is too long for the files has no models, and is not trained every hour for that")
+    func longAppName() throws {
+        var material = LearningMaterial(
+            app: String(repeating: "🧀", count: 255), labels: MadeLabels.make("daily", 800), now: MadeLabels.now)
+        let lessons = try AppLearner(material).lessons()
+        #expect(lessons.map(\.learning.campaign) == ["daily", ""])
+        #expect(lessons.allSatisfy { $0.draft == nil && $0.learning.objections == ["too_large"] })
+        for lesson in lessons { material.learnings[lesson.learning.campaign] = lesson.learning }
+        #expect(try AppLearner(material).lessons().isEmpty)
+    }
+
+    @Test("messages without a campaign are no campaign, from which the model of all campaigns would be learned")
+    func withoutCampaign() throws {
+        let labels = MadeLabels.make("daily", 800)
+        let lessons = try Self.lessons(labels + MadeLabels.make("", 900)) { material in
+            material.learnings[""] = CampaignLearning(campaign: "")
+            material.learnings[""]?.hasOwnModel = true
+        }
+        #expect(lessons["daily"]?.learning.labels == 800 && lessons[""]?.learning.labels == 800)
+        #expect(try Self.lessons(MadeLabels.make("", 900)).isEmpty)
+    }
+
     @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")
     func withdraws() throws {
         let good = try Self.lessons(MadeLabels.make("daily", 800))
@@ -281,6 +303,8 @@ struct LearnerTests {
         let chosen = MadeLabels.make("daily", 400, .greedy).compactMap(LearningRow.init)
         #expect(LoggedWakes(random + chosen, enough: 200).sensed.count == 400)
         #expect(LoggedWakes(Array(random.prefix(199)) + chosen, enough: 200).sensed.count == 599)
+        let counts = [1, 100, 133, 399, 400].map { LoggedWakes(random, enough: 200, most: $0).sensed.count }
+        #expect(counts == [1, 100, 100, 200, 400], "every second, fourth, … of them")
         let time = LocalTime(hour: 21.4, isWeekend: true)
         let person = Person(profile: HourProfile(openCounts: [], template: .plain), openness: 0)
         let row = LearningRow(

@@ -225,8 +225,8 @@ package struct Ledger: Sendable, Hashable, Codable {
         case .held, .asked, .gone, nil:
             if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
             var shown = DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time)
-            // For a soft message, that the phone waited until the end counts too.
-            if sharesContext, let entry = self[id], entry.isSoft { shown.trace = entry.wholeTrace }
+            // That the phone waited until the end counts too.
+            if sharesContext { shown.trace = self[id]?.wholeTrace }
             self[id]?.enter(.shown, at: now)
             report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))
             report(shown)
@@ -256,9 +256,9 @@ package struct Ledger: Sendable, Hashable, Codable {
         add(trace, to: id)
     }
 
-    /// What was computed at a wake, for those who share it.
+    /// What was computed at a wake for a soft message, for those who share it.
     private mutating func add(_ trace: [UInt8], to id: String) {
-        guard sharesContext, let entry = self[id] else { return }
+        guard sharesContext, let entry = self[id], entry.isSoft else { return }
         if entry.trace.count + trace.count <= Self.traceBytesMax {
             self[id]?.trace += trace
         } else {

@@ -25,7 +25,8 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
     package var message: OpenMessage?
     /// When the moment was considered, by the server's clock.
     package var looks: [Int64] = []
-    /// What was computed then, `TraceLine.byteCount` bytes each; empty without context sharing.
+    /// What was computed then, `TracedWake.byteCount` bytes each; empty without context sharing, and for a message that
+    /// is not soft.
     package var trace: [UInt8] = []
     /// Whether the trace has no room for later wakes.
     var isTraceCut: Bool?
@@ -47,9 +48,9 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
 
     var isSoft: Bool { message?.explore == "soft" }
 
-    /// The trace as it is reported, base64. A soft message is shown at its last wake, so a trace that was cut off would
+    /// The trace as it is reported, base64. The message is shown at its last wake, so a trace that was cut off would
     /// name the wrong one.
-    var wholeTrace: String? { trace.isEmpty || isSoft && isTraceCut == true ? nil : Base64.encode(trace) }
+    var wholeTrace: String? { !isSoft || trace.isEmpty || isTraceCut == true ? nil : Base64.encode(trace) }
 
     /// An entry that records only that the message was displayed, or may have been, without its content and user. nil
     /// if it was not displayed.

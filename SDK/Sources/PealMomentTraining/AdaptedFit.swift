@@ -3,14 +3,23 @@ internal import PealMoments
 
 /// A fit that estimates from the labels how far to trust the prior. Some campaigns resemble earlier ones, others do
 /// not, and a few earlier campaigns do not show how much campaigns differ. Therefore the prior's variances are tried at
-/// several scales, separately for hours and the rest, and the weights are averaged by how well each scale explains the
-/// labels.
+/// 25 combinations of scales from a quarter to four, separately for hours and the rest. The weights are averaged by how
+/// well each combination explains the labels: by its evidence, which is the likelihood of the labels integrated over
+/// the prior.
+///
+/// For one fit at the prior's own scale, Newton's method runs. Around its weights c, the log-likelihood is approximated
+/// by a parabola with gradient g and curvature C (Laplace's method), for which everything follows in closed form. Under
+/// a prior with means μ and precisions Λ,
+///
+///     step     = (C + Λ)⁻¹ (g − Λ(c − μ)),  weights w = c + step
+///     evidence = g·step − ½ step·C·step − ½ (w − μ)·Λ(w − μ) + ½ ln det Λ − ½ ln det(C + Λ)
 public struct AdaptedFit: Sendable {
     /// The weights.
     public let weights: [Double]
     /// The mean scale of the variances of hour weights, and of all others.
     public let scales: (hours: Double, others: Double)
 
+    /// The binary logarithms of the scales that are tried.
     private static let exponents = [-2.0, -1, 0, 1, 2]
     /// The prior of the scales: the standard deviation of their binary logarithm.
     private static let spread = 1.0
@@ -25,7 +34,7 @@ public struct AdaptedFit: Sendable {
         let base = LogisticFit(rows, opened: opened, rowWeights: rowWeights, prior: prior).weights
         var problem = LogisticPosterior(rows: rows, opened: opened, rowWeights: rowWeights, prior: prior)
         let slope = problem.gradientAndCurvature(at: base)
-        // Near the base fit, the likelihood is approximated by a parabola.
+        // Without the prior's part: the slope and curvature of the likelihood.
         let gradient = base.indices.map { slope[$0] + prior.precisions[$0] * (base[$0] - prior.means[$0]) }
         var curvature = problem.curvature
         for index in base.indices { curvature[index, index] -= prior.precisions[index] }

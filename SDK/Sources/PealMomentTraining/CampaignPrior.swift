@@ -20,10 +20,28 @@ public struct CampaignEstimate: Sendable, Hashable {
             rows, opened: opened, rowWeights: rowWeights, prior: .ridge(10, count: rows.width))
         self.init(weights: fit.weights, variances: fit.variances)
     }
+
+    /// The estimate from a campaign's labels.
+    public init(_ labels: CampaignLabels, _ standardization: Standardization) {
+        self.init(standardization(labels.features), opened: labels.opened, rowWeights: labels.rowWeights)
+    }
 }
 
 extension GaussianPrior {
-    /// The prior from earlier campaigns: a random-effects estimate of each weight and of how much campaigns differ.
+    /// The prior from C earlier campaigns, each weight for itself: the random-effects estimate of meta-analysis
+    /// (DerSimonian and Laird 1986). With estimates b_c and sampling variances v_c,
+    ///
+    ///     τ² = max(var(b) − mean(v), mean(v) / 10)           how much campaigns differ
+    ///     μ  = Σ b_c / (v_c + τ²) / Σ 1 / (v_c + τ²)         the mean, with variance e = 1 / Σ 1 / (v_c + τ²)
+    ///
+    /// The prior is normal around μ with variance τ², with three corrections, because a few campaigns say little about
+    /// the next one:
+    ///
+    /// - Hour weights get the variance 2τ² + mean(v) / C, and their means are shrunk: μ · s / (s + e), where s is the
+    ///   mean of μ² − e over all hour weights, at least 0.
+    /// - The precisions of sensed weights are drawn half-way, on a logarithmic scale, to their mean.
+    /// - The constant has the precision 0.01, because campaigns differ in their rates of opens.
+    ///
     /// - Parameters:
     ///   - hourFeatures: weights in which campaigns differ most. A few campaigns show little of their spread, so these
     ///     weights get a wider prior; otherwise a campaign with unusual hours would learn too slowly.
@@ -84,6 +102,7 @@ extension GaussianPrior {
             precisions: [1e-3] + [Double](repeating: firstCampaignPrecision, count: means.count - 1))
     }
 
+    /// The variance of weights among campaigns, as long as there is only one.
     static let spreadOfOne = 0.04
     static let firstCampaignPrecision = 30.0
 }

@@ -8,7 +8,14 @@ extension HourTemplate {
     private static let spreadMin = 0.05
 
     /// Estimates the template from the open counters of many users by expectation maximization over each user's shift
-    /// and preference. A hundred users suffice.
+    /// and preference. A hundred users suffice. A round fits every user u under every shift δ with the current template
+    /// (`shiftFits`): probability r_uδ, preference θ with variances v, expected opens s·exp(P_h·θ) per share of the
+    /// template's hour. Then
+    ///
+    ///     weight of δ    = (Σ_u r_uδ + 1) / (U + number of shifts)
+    ///     spread of j²   = mean over users and the harmonic's two weights of Σ_δ r_uδ (θ² + v)
+    ///     share of hour k ∝ (½ + Σ_uδ r_uδ n_{k+δ}) / Σ_uδ r_uδ s exp(P_{k+δ}·θ)
+    ///
     /// - Parameter audience: 24 counters of app opens for each user.
     /// - Returns: nil if no user has opened the app.
     public init?(learningFrom audience: [[Int]]) {

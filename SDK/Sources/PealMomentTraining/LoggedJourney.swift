@@ -16,15 +16,10 @@ public struct LoggedJourney: Sendable {
     public init?(trace: [UInt8], windowMinutes: Int, isShown: Bool, opened: Bool) {
         guard let wakes = TracedWake.wakes(trace), let last = wakes.last, last.line.minute <= windowMinutes,
             zip(wakes, wakes.dropFirst()).allSatisfy({ $0.line.minute <= $1.line.minute }),
-            wakes.allSatisfy({ (0.005...0.995).contains($0.line.chance) && $0.context.isPlausible })
+            wakes.allSatisfy({ (0.005...0.995).contains($0.line.chance) })
         else { return nil }
         (self.wakes, self.windowMinutes, self.isShown, self.opened) = (wakes, windowMinutes, isShown, opened)
     }
-}
-
-extension ContextSnapshot {
-    /// Anyone can register a device and send nonsense.
-    fileprivate var isPlausible: Bool { features.allSatisfy { !$0.isFinite || abs($0) <= 10 } }
 }
 
 /// One decision at a wake: a model's probability of showing, and what it expects of showing and of waiting.
@@ -68,8 +63,7 @@ extension LoggedJourney {
     func model(among models: [MomentModel]) -> MomentModel? {
         models.first { model in
             wakes.allSatisfy { wake in
-                abs(Logistic.logit(Self.probability(model, wake.context)) - Logistic.logit(wake.line.probability))
-                    < 0.04
+                abs(model.score(wake.context.features[...]) - Logistic.logit(wake.line.probability)) < 0.04
             }
         }
     }
@@ -104,10 +98,6 @@ extension LoggedJourney {
 
     private static let marginMax = 0.7
 
-    private static func probability(_ model: MomentModel, _ context: ContextSnapshot) -> Double {
-        Logistic.probability(model.score(context.features[...]))
-    }
-
     private func scores(_ model: MomentModel) -> [Scores] {
         let contexts = wakes.map(\.context)
         guard let first = contexts.first else { return [] }
@@ -124,13 +114,21 @@ extension LoggedJourney {
             id: "", model: model, start: start, end: start + Int64(windowMinutes) * 60_000, mode: .soft,
             draw: ExplorationDraw(messageID: "", salt: ""))
         return wakes.map { wake in
-            let showing = Logistic.logit(Self.probability(model, wake.context))
+            let showing = model.score(wake.context.features[...])
             let rule = chooser.rule(for: held, now: start + Int64(wake.line.minute) * 60_000)
-            return Scores(showing: showing, waiting: rule.continuationValues.first.map(Logistic.logit) ?? showing)
+            // A probability that is rounded to 0 or 1 has infinite log-odds.
+            let waiting = rule.continuationValues.first.map { Logistic.logit(min(max($0, 1e-12), 1 - 1e-12)) }
+            return Scores(showing: showing, waiting: waiting ?? showing)
         }
     }
 
-    /// The doubly robust value of a policy in this message, and the weight of its outcome.
+    /// The doubly robust value of a policy in this message, and the weight of its outcome. At wake t, the policy
+    /// expects V_t before it draws, and Q_t of what was done there. What happened corrects its expectations:
+    ///
+    ///     V₀ + Σ_t ρ_t (V_{t+1} − Q_t)        the last V is the outcome: 1 for an open, otherwise 0
+    ///
+    /// ρ_t is the product, up to wake t, of the policy's probability of what was done, divided by the logged one; at
+    /// most `OffPolicy.ratioMax`.
     /// - Parameter scale: what the policy's expectations are multiplied with, so that on average they are right.
     func value(_ steps: [SoftStep], scale: Double) -> (value: Double, ratio: Double) {
         guard let first = steps.first else { return (0, 1) }

@@ -79,10 +79,7 @@ public struct MomentTrainer: Sendable {
 
     /// The prior of campaigns, from the labels of earlier ones.
     public static func prior(from campaigns: [CampaignLabels], standardization: Standardization) -> GaussianPrior {
-        GaussianPrior(
-            campaigns: campaigns.map {
-                CampaignEstimate(standardization($0.features), opened: $0.opened, rowWeights: $0.rowWeights)
-            })
+        GaussianPrior(campaigns: campaigns.map { CampaignEstimate($0, standardization) })
     }
 
     /// The weights fitted to labels; without labels, the prior's.

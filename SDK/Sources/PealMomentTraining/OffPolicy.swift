@@ -15,8 +15,9 @@ public struct OffPolicyEstimate: Sendable, Hashable {
     }
 }
 
-/// Estimates what another policy would have achieved with logged messages (doubly robust). The estimates warn of a
-/// harmful model; whether a model is better is decided by an experiment.
+/// Estimates what another policy would have achieved with logged messages: doubly robust off-policy evaluation of a
+/// sequence of decisions (Jiang and Li 2016). The estimates warn of a harmful model; whether a model is better is
+/// decided by an experiment.
 public enum OffPolicy {
     /// The maximum weight of a message.
     public static let ratioMax = 20.0

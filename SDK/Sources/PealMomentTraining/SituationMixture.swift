@@ -55,9 +55,19 @@ private struct SituationSums {
     }
 }
 
-/// The numbers of situations while they are being learned.
+/// The numbers of situations while they are being learned: a mixture model that is fitted by expectation maximization
+/// (Dempster, Laird and Rubin 1977). Within situation s, the flags f of a wake are independent of each other, and its
+/// brightness b is normal:
+///
+///     p(wake | hour) = Σ_s share(s | hour) · Π_f chance(f | s) · N(b; mean_s, deviation_s)
+///
+/// A round computes the probability of each situation for each wake with the current numbers (Bayes' rule), and then
+/// new numbers from the wakes, each weighted by that probability. The start matters, because rounds only climb to the
+/// nearest maximum: `Situations.init(learningFrom:)` tries several.
 struct SituationMixture {
     private static let count = Situations.count
+    /// Wakes of average people that are added to each situation, so that no probability is estimated from nothing.
+    private static let averageWakes = 2.0
     /// The same numbers as in `Situations`.
     private var shares = [Double](repeating: 1 / Double(count), count: OwnHour.count * count)
     private var chances = [Double](repeating: 0.5, count: WakeSample.flagCount * count)
@@ -66,16 +76,15 @@ struct SituationMixture {
     /// The log-likelihood of the wakes before the last improvement.
     private(set) var likelihood = -Double.infinity
 
-    /// Every situation begins as a few wakes that resemble a random one.
+    /// Every situation begins as the wakes that resemble a random one: eight rounds of k-means over 2,000 wakes.
     init(_ sample: WakeSample, start: UInt64) {
         var dice = RepeatableDice(state: start)
         let wakes = dice.sample(2000, below: sample.count)
         var centers = (0..<Self.count).map { _ in Self.point(sample, wakes[dice.below(wakes.count)]) }
-        var sums = SituationSums()
         for _ in 0..<8 {
-            sums = SituationSums()
+            var sums = SituationSums()
             for wake in wakes { sums.add(sample, wake, Self.nearest(centers, Self.point(sample, wake))) }
-            estimate(sums, smoothing: 2)
+            estimate(sums)
             for index in centers.indices { centers[index] = center(index) }
         }
         // Hours are learned only once the situations are formed.
@@ -127,17 +136,16 @@ struct SituationMixture {
             for index in 0..<count { scores[index] /= sum }
             sums.add(sample, wake, scores)
         }
-        estimate(sums, smoothing: 2)
+        estimate(sums)
     }
 
-    /// - Parameter smoothing: wakes of average people that are added to each situation.
-    private mutating func estimate(_ sums: SituationSums, smoothing: Double) {
+    private mutating func estimate(_ sums: SituationSums) {
         let count = Self.count
         for flag in 0..<WakeSample.flagCount {
             let row = flag * count..<(flag + 1) * count
             let mean = (sums.set[row].reduce(0, +) + 0.5) / (sums.read[row].reduce(0, +) + 1)
             for index in row {
-                let chance = (sums.set[index] + smoothing * mean) / (sums.read[index] + smoothing)
+                let chance = (sums.set[index] + Self.averageWakes * mean) / (sums.read[index] + Self.averageWakes)
                 chances[index] = min(max(chance, 0.005), 0.995)
             }
         }

@@ -35,7 +35,10 @@ public struct ContextSnapshot: Sendable {
         return bytes + [level(signals.brightness), level(signals.battery)]
     }
 
-    /// Decodes a snapshot; nil for another version or length.
+    /// Anyone can register a device and send nonsense. No person's habits lead to larger features.
+    private static let featureMax = 10.0
+
+    /// Decodes a snapshot; nil for another version or length, and for one that no phone measures.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version else { return nil }
         func word(_ index: Int) -> UInt16 { UInt16(bytes[index]) | UInt16(bytes[index + 1]) << 8 }
@@ -56,6 +59,8 @@ public struct ContextSnapshot: Sendable {
         var known = FeatureSchema.known(at: time, for: person)
         taste = (signed(5), signed(7))
         (known[8], known[9]) = (taste.daily, taste.finer)
+        // Sensed features are at most 1, or NaN.
+        guard known.allSatisfy({ abs($0) <= Self.featureMax }) else { return nil }
         (self.time, openness, shift) = (time, person.openness, profile.shift)
         features = known + FeatureSchema.sensed(signals)
     }

@@ -1,7 +1,13 @@
 internal import Foundation
 
 /// The most likely preference of a user under one assumed shift. Opens are distributed over the hours in proportion to
-/// `exposure × exp(preference)`, and preferences are normally distributed around zero.
+/// `exposure × exp(preference)`, and preferences are normally distributed around zero. With n_h opens in hour h, the
+/// harmonics P_h, the preference θ and the spreads τ, Newton's method maximizes
+///
+///     L = Σ_h n_h ln π_h − ½ Σ_j θ_j² / τ_j²,  where π_h = e_h exp(P_h·θ) / Σ_i e_i exp(P_i·θ)
+///
+/// The gradient is Σ_h n_h P_h − N m − θ / τ² and the curvature A = N (Σ_h π_h P_h P_hᵀ − m mᵀ) + 1 / τ², where N is
+/// the sum of all opens and m = Σ_h π_h P_h. The log-evidence of the shift is L − ½ ln det A (Laplace's method).
 package struct HarmonicFit: Sendable {
     /// Weights of the six harmonics.
     package private(set) var preference = [Double](repeating: 0, count: Harmonics.weightCount)

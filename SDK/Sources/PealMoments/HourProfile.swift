@@ -1,7 +1,8 @@
 internal import Foundation
 
-/// When a user tends to use the app, estimated from 24 counters of app opens. It is computed on the phone and never
-/// leaves it.
+/// When a user tends to use the app, estimated from 24 counters of app opens: the mean preference and the mean shift
+/// over all shifts that are considered, weighted with their probabilities. It is computed on the phone and never leaves
+/// it.
 public struct HourProfile: Sendable, Hashable {
     /// Weights of sine and cosine with one, two and three periods a day.
     public let preference: [Double]
@@ -83,7 +84,8 @@ package struct ShiftFit: Sendable {
 }
 
 extension HourTemplate {
-    /// The posterior over `shifts` for a user with these counts.
+    /// The posterior over `shifts` for a user with these counts: in proportion to the weight of a shift among all
+    /// users, times its evidence. Under a shift, the template's day begins that much later.
     package func shiftFits(_ counts: [Double]) -> [ShiftFit] {
         let scaled = HourProfile.scaled(counts)
         var fits = Self.shifts.map { shift in

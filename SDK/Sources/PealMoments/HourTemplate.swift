@@ -14,11 +14,15 @@ public struct HourTemplate: Sendable, Hashable, Codable {
     /// The standard deviation of users' preferences for each of the three harmonics.
     public let spreads: [Double]
 
-    /// Returns nil unless there are 24 hours, one weight per shift and three spreads, all finite and above zero.
+    /// Beyond these limits, a sum could become infinite, and a preference could grow without limit.
+    private static let shareMax = 1e6
+    private static let spreadMax = 10.0
+
+    /// Returns nil unless there are 24 hours, one weight per shift and three spreads, all above zero and plausible.
     public init?(hours: [Double], shiftWeights: [Double], spreads: [Double]) {
-        let numbers = hours + shiftWeights + spreads
         guard hours.count == 24, shiftWeights.count == Self.shifts.count, spreads.count == Harmonics.count,
-            numbers.allSatisfy({ $0.isFinite && $0 > 0 })
+            (hours + shiftWeights).allSatisfy({ $0 > 0 && $0 <= Self.shareMax }),
+            spreads.allSatisfy({ $0 > 0 && $0 <= Self.spreadMax })
         else { return nil }
         self.hours = Self.normalized(hours)
         self.shiftWeights = Self.normalized(shiftWeights)

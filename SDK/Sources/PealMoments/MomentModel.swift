@@ -1,8 +1,12 @@
 internal import Foundation
 
-/// A logistic regression of "opens when shown now". The part of the score that is known ahead and the part that is
-/// sensed add up, which is what lets the stopping rule look ahead. Its numbers are rounded to what a model file
-/// carries, so that the server computes with exactly what phones get.
+/// A logistic regression of "opens when shown now": the log-odds of an open are
+///
+///     w₀ + Σ w_j · (feature_j − mean_j) / scale_j
+///
+/// The part of this score that is known ahead and the part that is sensed add up, which is what lets the stopping rule
+/// look ahead. The numbers are rounded to what a model file carries, so that the server computes with exactly what
+/// phones get.
 public struct MomentModel: Sendable, Hashable {
     /// The app that the model belongs to.
     public var app: String
@@ -38,8 +42,11 @@ public struct MomentModel: Sendable, Hashable {
 
     /// The maximum weight; a model with a larger one has diverged.
     public static let weightMax = 6.0
+    /// No audience has larger means and scales. Beyond these limits, scores could become infinite or NaN.
+    private static let numberMax = 1e6
+    private static let scaleMin = 1e-9
 
-    /// Throws unless there are 31 finite weights of reasonable size and 30 means and scales above zero.
+    /// Throws unless there are 31 weights, 30 means and 30 scales, all of plausible size.
     public init(
         app: String, campaign: String?, version: Int, trainedAt: Int64, expires: Int64, parent: String? = nil,
         means: [Double], scales: [Double], weights: [Double], calibration: CalibrationMap = .identity,
@@ -50,10 +57,10 @@ public struct MomentModel: Sendable, Hashable {
         guard means.count == count - 1, scales.count == count - 1, weights.count == count else {
             throw .malformed("number of weights")
         }
-        guard (means + scales + weights + [audienceOpens, arrival]).allSatisfy(\.isFinite), calibration.isFinite else {
-            throw .malformed("a number that is not finite")
-        }
-        guard scales.allSatisfy({ $0 > 0 }), (0...1).contains(arrival) else { throw .malformed("scale or arrival") }
+        let numbers = means + [weights[0], audienceOpens, calibration.slope, calibration.intercept]
+        guard numbers.allSatisfy({ abs($0) <= Self.numberMax }), (0...1).contains(arrival),
+            scales.allSatisfy({ (Self.scaleMin...Self.numberMax).contains($0) })
+        else { throw .malformed("implausible number") }
         // The constant contains the base rate and may be larger.
         guard weights.dropFirst().allSatisfy({ abs($0) <= Self.weightMax }) else {
             throw .malformed("weight too large")
@@ -127,8 +134,6 @@ public struct CalibrationMap: Sendable, Hashable {
 
     /// The calibrated probability for a score.
     public func probability(_ score: Double) -> Double { Logistic.probability(slope * score + intercept) }
-
-    var isFinite: Bool { slope.isFinite && intercept.isFinite }
 
     func rounded() -> Self {
         Self(slope: slope.rounded(significantDigits: 4), intercept: intercept.rounded(significantDigits: 4))

@@ -7,7 +7,7 @@ public struct OwnHour: Sendable, Hashable {
     /// Whether it is Saturday or Sunday, when people do other things at the same hour.
     public let isWeekend: Bool
 
-    /// An hour, taken modulo 24.
+    /// An hour; the nearest of a day's 24.
     public init(hour: Int, isWeekend: Bool) {
         self.hour = min(max(hour, 0), 23)
         self.isWeekend = isWeekend

@@ -1,6 +1,12 @@
-/// Decides when to show a message: optimal stopping with a deadline. At each wake the phone knows the probability of an
-/// open now. It shows the message if that is at least the value of waiting, which is computed backwards from the
-/// deadline over the distribution of what later wakes may sense.
+/// Decides when to show a message: optimal stopping with a deadline, as when a house must be sold by a certain day
+/// (Chow, Robbins and Siegmund 1971). At each wake the phone knows the probability of an open now. It shows the message
+/// if that is at least the value of waiting, which is computed backwards from the deadline:
+///
+///     V(deadline) = Σ_b m_b · σ(d + z_b)
+///     V(k)        = q · Σ_b m_b · max(σ(d_k + z_b), V(k + 1)) + (1 − q) · V(k + 1)
+///
+/// The value of waiting at wake k is V(k + 1). σ is the logistic function, d_k the known part of the score at wake k,
+/// z_b what may be sensed there, with probability m_b at that hour, and q the probability that the wake arrives.
 public struct StoppingRule: Sendable, Hashable {
     /// One instant at which the message may be shown.
     public struct Wake: Sendable, Hashable {

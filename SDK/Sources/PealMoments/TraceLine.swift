@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// What was computed at one wake, in 5 bytes, so that another model can be judged by what this one did. Lines of a soft
-/// message are followed by the context of their wake (`ContextSnapshot`), 21 bytes in all.
+/// What was computed for a soft message at one wake, in 5 bytes, so that another model can be judged by what this one
+/// did. Each line is followed by the context of its wake (`ContextSnapshot`), 21 bytes in all.
 public struct TraceLine: Sendable, Hashable {
-    /// The bytes of a line without context.
+    /// The bytes of a line without its context.
     public static let byteCount = 5
 
     /// Minutes since the start of the message's window.
@@ -13,19 +13,13 @@ public struct TraceLine: Sendable, Hashable {
     public let threshold: Double
     public let chance: Double
 
-    /// Encodes a wake's trace.
-    /// - Parameter context: of the wake, if the message is soft.
-    public static func encode(_ trace: WakeTrace, start: Int64, now: Int64, context: [UInt8] = []) -> [UInt8] {
+    /// Encodes a wake's trace, and appends its context.
+    public static func encode(_ trace: WakeTrace, start: Int64, now: Int64, context: [UInt8]) -> [UInt8] {
         let minute = UInt16(min(max((now - start) / 60_000, 0), 65_535))
         return [
             UInt8(minute & 0xFF), UInt8(minute >> 8), logOdds(trace.probability), logOdds(trace.threshold),
             byte(chance: trace.chance),
         ] + context
-    }
-
-    /// Decodes the lines of a trace without contexts; bytes of an incomplete line are ignored.
-    public static func lines(_ bytes: [UInt8]) -> [Self] {
-        stride(from: 0, to: bytes.count - bytes.count % byteCount, by: byteCount).map { Self(bytes[$0...]) }
     }
 
     /// - Parameter bytes: at least `byteCount`.
@@ -67,7 +61,8 @@ public struct TracedWake: Sendable {
     public let line: TraceLine
     public let context: ContextSnapshot
 
-    /// Decodes the trace of a soft message; nil for one without contexts, or with those of another schema.
+    /// Decodes a trace; nil for one without contexts, such as an older SDK reports of messages that are not soft, or
+    /// with those of another schema.
     public static func wakes(_ bytes: [UInt8]) -> [Self]? {
         guard bytes.count.isMultiple(of: byteCount) else { return nil }
         var wakes: [Self] = []

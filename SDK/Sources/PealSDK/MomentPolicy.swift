@@ -33,7 +33,7 @@ struct MomentChoice: Sendable {
     var score: Double?
     /// The context, for those who share it.
     var snapshot: [UInt8] = []
-    /// What was computed for each message.
+    /// What was computed for each soft message. Of others, nobody needs it.
     var traces: [String: [UInt8]] = [:]
 }
 
@@ -58,9 +58,11 @@ struct ModelPolicy: MomentPolicy {
         choice.snapshot = ContextSnapshot.encode(wake.signals, at: time, for: person)
         choice.score = decision.traces.first { $0.messageID == decision.show }?.probability
         for trace in decision.traces {
-            guard let message = messages.first(where: { $0.id == trace.messageID }) else { continue }
+            guard let message = messages.first(where: { $0.id == trace.messageID }), message.mode == .soft else {
+                continue
+            }
             choice.traces[trace.messageID] = TraceLine.encode(
-                trace, start: message.start, now: wake.now, context: message.mode == .soft ? choice.snapshot : [])
+                trace, start: message.start, now: wake.now, context: choice.snapshot)
         }
         return choice
     }

@@ -118,6 +118,32 @@ struct JourneyTests {
         #expect(OffPolicy.advantage(of: builtIn, over: others, in: many) == nil, "phones had another model")
     }
 
+    @Test("is not disturbed by one phone whose context makes a model certain", arguments: [3.0, -3])
+    func certainty(weight: Double) throws {
+        let builtIn = MomentModel.builtIn(app: "test")
+        let other = try MomentModel(
+            app: "test", campaign: nil, version: 1, trainedAt: 0, expires: .max, means: builtIn.means,
+            scales: builtIn.scales, weights: builtIn.weights.indices.map { $0 == 7 ? weight : builtIn.weights[$0] },
+            table: builtIn.table, template: builtIn.template, audienceOpens: builtIn.audienceOpens,
+            arrival: builtIn.arrival)
+        // An openness of 9.9, in the fourth and the fifth byte.
+        var context = ContextSnapshot.encode(
+            Signals(), at: LocalTime(hour: 9, isWeekend: false), for: Person(profile: .neutral, openness: 0))
+        (context[3], context[4]) = (0xAC, 0x26)
+        let features = try #require(ContextSnapshot(bytes: context)).features
+        #expect(abs(other.score(features[...])) > 37, "certain")
+        let now = WakeTrace(
+            messageID: "m", probability: Logistic.probability(builtIn.score(features[...])), threshold: 0.5,
+            chance: 0.5, asks: false)
+        let trace = TraceLine.encode(now, start: 0, now: 0, context: context)
+        let odd = try #require(LoggedJourney(trace: trace, windowMinutes: 10, isShown: true, opened: false))
+        let others = try SoftWorld([], count: 400).journeys
+        let clean = try #require(OffPolicy.advantage(of: other, over: [builtIn], in: others))
+        let found = try #require(OffPolicy.advantage(of: other, over: [builtIn], in: others + [odd]))
+        #expect(found.count == clean.count + 1)
+        #expect(abs(found.estimate.value - clean.estimate.value) < 0.01, "\(found), \(clean)")
+    }
+
     @Test("refuses traces that no phone writes")
     func malformed() {
         var context = ContextSnapshot.encode(
@@ -137,15 +163,20 @@ struct JourneyTests {
         #expect(journey(line(30, 0.5) + line(0, 0.5)) == nil, "time goes forward")
         #expect(journey(line(400, 0.5)) == nil, "after the window")
         #expect(journey(line(0, 1)) == nil, "a soft message is never certain")
-        context[0] = 9
+        (context[3], context[4]) = (0xFF, 0x7F)
+        #expect(journey(line(0, 0.5)) == nil, "an openness of 32.767")
+        (context[0], context[3], context[4]) = (9, 0, 0)
         #expect(journey(line(0, 0.5)) == nil, "another schema")
     }
 
     @Test("small chances are as precise as large ones", arguments: [0.01, 0.02, 0.1, 0.5, 0.9, 0.99])
     func precision(chance: Double) throws {
+        let context = ContextSnapshot.encode(
+            Signals(), at: LocalTime(hour: 9, isWeekend: false), for: Person(profile: .neutral, openness: 0))
         let bytes = TraceLine.encode(
-            WakeTrace(messageID: "m", probability: 0.2, threshold: 0.3, chance: chance, asks: false), start: 0, now: 0)
-        let line = try #require(TraceLine.lines(bytes).first)
+            WakeTrace(messageID: "m", probability: 0.2, threshold: 0.3, chance: chance, asks: false), start: 0, now: 0,
+            context: context)
+        let line = try #require(TracedWake.wakes(bytes)?.first).line
         #expect(abs(line.chance / chance - 1) < 0.025 && abs((1 - line.chance) / (1 - chance) - 1) < 0.025)
     }
 }

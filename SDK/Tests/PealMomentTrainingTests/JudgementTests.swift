@@ -73,16 +73,23 @@ struct JudgementTests {
         #expect(state.record(isPromoted: false) == .keep)
     }
 
-    @Test(
-        "drift is noticed in either direction, and chance is not drift",
-        arguments: [
-            (0.05, false), (0.10, true), (0.01, true),
-        ])
-    func drift(rate: Double, hasDrifted: Bool) {
+    @Test("drift is noticed in either direction", arguments: [0.05, 0.2, 0.5], [0.2, 0.5, 1.5, 1.9])
+    func drift(expected: Double, change: Double) {
         var chance = Chance(11)
         var watch = DriftWatch()
-        for _ in 0..<3000 { watch.record(expected: 0.05, opened: chance.unit() < rate) }
-        #expect(watch.hasDrifted == hasDrifted)
+        for _ in 0..<3000 { watch.record(expected: expected, opened: chance.unit() < change * expected) }
+        #expect(watch.hasDrifted)
+    }
+
+    @Test("chance is not drift, however often messages are opened", arguments: [0.02, 0.05, 0.2, 0.5, 0.8])
+    func noDrift(rate: Double) {
+        var chance = Chance(11)
+        let alarms = (0..<100).count { _ in
+            var watch = DriftWatch()
+            for _ in 0..<3000 { watch.record(expected: rate, opened: chance.unit() < rate) }
+            return watch.hasDrifted
+        }
+        #expect(alarms <= 10, "\(alarms)")
     }
 
     @Test("a feature that has moved is noticed")
@@ -92,8 +99,19 @@ struct JudgementTests {
         let same = (0..<5000).map { _ in chance.normal() }
         #expect(PopulationStability.index(reference: reference, current: same) < 0.01)
         #expect(PopulationStability.index(reference: reference, current: same.map { $0 + 0.8 }) > 0.25)
-        let flags = (0..<1000).map { Double($0 % 10 == 0 ? 1 : 0) }
-        #expect(PopulationStability.index(reference: flags, current: flags.map { 1 - $0 }) > 0.25)
-        #expect(PopulationStability.index(reference: [1, 1], current: [2]) == 0)
+        #expect(PopulationStability.index(reference: [], current: same) == 0)
+        #expect(PopulationStability.index(reference: same, current: [.nan]) == 0)
+    }
+
+    @Test(
+        "a signal that is set much more seldom or more often is noticed, and none other",
+        arguments: [
+            (10, 90, true), (6, 60, true), (0, 40, true), (95, 40, true), (100, 30, true), (6, 6, false), (6, 9, false),
+            (0, 0, false), (0, 1, false), (100, 100, false), (50, 55, false),
+        ])
+    func stability(before: Int, after: Int, hasShifted: Bool) {
+        func flags(_ percent: Int) -> [Double] { (0..<300).map { $0 % 100 < percent ? 1 : 0 } }
+        let index = PopulationStability.index(reference: flags(before), current: flags(after))
+        #expect((index > PopulationStability.limit) == hasShifted, "\(index)")
     }
 }

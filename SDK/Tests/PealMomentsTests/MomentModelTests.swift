@@ -105,11 +105,19 @@ struct MomentModelTests {
         #expect(again == builtIn)
     }
 
+    /// The same number as often as a member of the payload has numbers.
+    private static func numbers(_ number: String, _ count: Int) -> String {
+        "[" + [String](repeating: number, count: count).joined(separator: ",") + "]"
+    }
+
     @Test(
-        "is refused where it makes no sense",
+        "is refused where it makes no sense, or where its numbers would make scores infinite",
         arguments: [
             ("w", "[1,2]"), ("schema", "2"), ("kind", "\"trees\""), ("bins", "[1]"), ("tau", "[0,1,1]"),
             ("mean", "[\"x\"]"), ("q0", "2"), ("situations", "\"AAAA\""), ("table", "\"AAAA\""), ("table", "[100]"),
+            ("mean", numbers("1e308", 30)), ("scale", numbers("1e-300", 30)), ("scale", numbers("1e300", 30)),
+            ("w", numbers("1e300", 31)), ("opens", "-1e300"), ("platt", "[1e308,0]"), ("tau", "[1e300,1,1]"),
+            ("template", numbers("1e308", 24)), ("shift", numbers("1e308", 11)),
         ])
     func malformed(member: String, value: String) throws {
         let payload = try ModelFile(Self.model(), keyID: "m1") { _ in [] }.payload

@@ -116,7 +116,8 @@ extension MomentEngineTests {
 
     @Test("decides by the model: the same wake twice gives the same, and quiet hours are kept")
     func modelPolicy() throws {
-        let message = try JSONDecoder().decode(OpenMessage.self, from: Data(Self.message.utf8))
+        var message = try JSONDecoder().decode(OpenMessage.self, from: Data(Self.message.utf8))
+        message.explore = "soft"
         let now = try #require(WireTime(Self.now)).milliseconds
         func choose(
             _ rules: DisplayRules, _ shownMessage: OpenMessage? = nil, shown: [Int64] = []
@@ -145,5 +146,7 @@ extension MomentEngineTests {
         #expect(choose(quiet, free).traces.count == 1, "a transactional message may be shown at night")
         #expect(choose(capped, free, shown: [now - 23 * 3_600_000]).traces.count == 1)
         #expect(choose(capped, free, shown: [now - 3_600_000]).traces.isEmpty, "but not right after another one")
+        message.explore = "greedy"
+        #expect(choose(DisplayRules()).traces.isEmpty && choose(DisplayRules()).snapshot.count == 16, "nobody needs it")
     }
 }
