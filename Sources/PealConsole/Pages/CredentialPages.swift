@@ -93,7 +93,7 @@ enum CredentialPages {
         // A detail that only repeats the reason is left out.
         let detail = advice != nil && result.detail.contains(result.reason) ? "" : result.detail
         return """
-            <p class="notice \(tone)" role="status">\(texts[word]) \(advice ?? general) \(detail)\
+            <p class="notice \(tone)" role="status">\(texts[word]) \(advice ?? general) \(texts.translated(detail))\
             \(HTML.when(!result.reason.isEmpty, " <code>\(result.reason)</code>"))</p>
             """
     }

@@ -264,7 +264,7 @@ extension PageCall {
         {
             index, word in
             let space: HTML = index == 0 ? "" : " "
-            let end = word.last.map { ",;)".contains($0) } ?? false
+            let end = word.last.map { ",;:)".contains($0) } ?? false
             let bare = end ? word.dropLast() : word
             guard bare.count >= 20, let instant = Timestamp(rfc3339: bare) else { return "\(space)\(String(word))" }
             return "\(space)\(time(instant))\(String(end ? word.suffix(1) : ""))"
