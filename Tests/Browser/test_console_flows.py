@@ -62,6 +62,23 @@ def test_an_experiment_shows_its_result(admin, lessons):
     admin.shoot("experiment")
 
 
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+def test_the_tables_of_an_experiment_fit_the_window(visit, fixture, lessons, locale):
+    visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale})
+    page = visitor.page
+    page.goto(fixture.url)
+    page.locator("[name=key]").fill(fixture.peal.admin_token)
+    page.locator(".card button").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    for width in (761, 901, 1101, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        visitor.open(f"apps/{lessons}/campaigns/daily-reminder")
+        page.evaluate("for (const part of document.querySelectorAll('main details')) part.open = true")
+        widths = page.locator(".table").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+        assert len(widths) > 4 and all(inner <= outer for inner, outer in widths), f"{width}: {widths}"
+        visitor.check()
+
+
 def test_an_experiment_says_which_model_phones_use_and_what_is_known(admin, fixture):
     """The numbers that the server writes when it trains; meanwhile the model is the one that phones come with."""
     app, _ = fixture.app("Model", devices=0)

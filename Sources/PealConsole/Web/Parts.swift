@@ -122,7 +122,7 @@ struct ListTable: Sendable {
 
     var html: HTML {
         """
-        <div class="table" role="region" aria-label="\(caption)" tabindex="0"><table><caption class="hidden">\(caption)</caption>
+        <div class="table\(if: columns.count > 6, " many")" role="region" aria-label="\(caption)" tabindex="0"><table><caption class="hidden">\(caption)</caption>
         <thead><tr>\(HTML.each(columns.enumerated()) { index, title in
             "<th scope=\"col\"\(if: numbers.contains(index), " class=\"num\"")>\(title)</th>"
         })</tr></thead>
