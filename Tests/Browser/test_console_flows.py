@@ -126,6 +126,22 @@ def test_the_calendar_uses_the_viewers_time_zone(visit, fixture):
     visitor.shoot("calendar")
 
 
+def test_the_calendar_lists_a_local_time_under_that_time(visit, fixture):
+    app, _ = fixture.app("Own days", devices=1)
+    day = time.gmtime(time.time() + 5 * 86_400)
+    fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"all": True}, "content": {"title": "Good morning"},
+        "schedule": {"at": time.strftime("%Y-%m-%dT08:30:00Z", day), "in": "recipient_time_zone"}})
+    for zone in ("America/Los_Angeles", "Asia/Tokyo"):
+        visitor = visit(timezone_id=zone).sign_in()
+        visitor.open(f"apps/{app}/calendar")
+        section = visitor.page.locator(".day")
+        expect(section.get_by_role("heading")).to_contain_text(time.strftime(f"{day.tm_mday} %B %Y", day))
+        expect(section.locator("li time")).to_have_text("08:30")
+        expect(section).to_contain_text("In each recipient's own time")
+        visitor.check()
+
+
 def test_an_expired_session_says_so(admin, fixture):
     fixture_cookie = admin.context.cookies()[0]
     admin.context.add_cookies([{**fixture_cookie, "value": fixture_cookie["value"][:-4] + "0000"}])

@@ -16,10 +16,12 @@ extension PageCall {
     }
 
     /// The time that each recipient's own clock shows, which must not move with the viewer's zone.
-    func recipientsTime(_ wall: Timestamp) -> HTML {
+    func wallTime(_ wall: Timestamp) -> HTML {
         let shown = String(wall.description.prefix(16)).replacing("T", with: " ")
-        return "\(texts[.recipientsTime]): <time datetime=\"\(shown)\">\(shown)</time>"
+        return "<time datetime=\"\(shown)\">\(shown)</time>"
     }
+
+    func recipientsTime(_ wall: Timestamp) -> HTML { "\(texts[.recipientsTime]): \(wallTime(wall))" }
 
     func number(_ value: Int) -> HTML { "<span class=\"number\">\(texts.number(value))</span>" }
 
