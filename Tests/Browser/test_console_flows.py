@@ -299,9 +299,9 @@ def test_what_was_written_survives_the_end_of_the_session(admin, fixture):
     page.get_by_role("button", name="Send", exact=True).click()
     page.get_by_label("Key").fill(fixture.peal.admin_token)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("group", name="Row 2").get_by_label("Value")).to_have_value("sport")
-    page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Review")).to_be_visible()
+    page.get_by_role("button", name="Edit").click()
+    expect(page.get_by_role("group", name="Row 2").get_by_label("Value")).to_have_value("sport")
     # It arrived, so the next message starts empty.
     admin.open(f"apps/{app}/compose")
     expect(page.get_by_label("Title", exact=True)).to_have_value("")

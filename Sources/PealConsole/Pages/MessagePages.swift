@@ -9,7 +9,10 @@ enum MessagePages {
         .app(.post, "messages/:id/resume", .send) { try await move($0, "resumed") { $0.resume } },
         .app(.post, "messages/:id/cancel", .send) { try await move($0, "cancelled") { $0.cancel } }
             .confirming(.cancelConfirm),
-        .app(.post, "messages/:id/rate", .send, changeRate),
+        .app(.post, "messages/:id/rate", .send, changeRate).redrawing { call, refusal in
+            try call.demand(.read)
+            return try await page(call, error: refusal).answer()
+        },
         .app(.get, "calendar", .read, calendar),
     ]
 
@@ -212,8 +215,8 @@ enum MessagePages {
             more: " inputmode=\"numeric\" autocomplete=\"off\"")
         return """
             <section class="card" id="rate"><h2>\(texts[.pace])</h2>
-            <form class="filter" method="post" action="\(call.link("messages", message.id.description, "rate"))">\
-            \(call.formStart)\(field.html)<button>\(texts[.changeRate])</button></form></section>
+            <form class="filter" method="post" action="\(call.link("messages", message.id.description, "rate"))" \
+            data-keep\(if: call.isPosted, " data-sent")>\(call.formStart)\(field.html)<button>\(texts[.changeRate])</button></form></section>
             """
     }
 
