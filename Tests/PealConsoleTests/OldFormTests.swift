@@ -105,6 +105,18 @@ import Testing
         #expect(counts == [2, 1, 0, 0, 0, 0])
     }
 
+    @Test("has secret fields that the page's script does not keep")
+    func secretFields() async throws {
+        try await ConsoleFixture.open { fixture in
+            let page = try await fixture.get(fixture.page("credentials"), cookie: try await fixture.signIn()).text
+            let areas = page.matches(of: /<textarea [^>]*name="([a-z_]+)"[^>]*>/)
+            #expect(areas.contains { $0.output.1 == "certificate" } && areas.contains { $0.output.1 == "file" })
+            for area in areas {
+                #expect(area.output.0.contains("data-secret") == (area.output.1 != "certificate"), "\(area.output.0)")
+            }
+        }
+    }
+
     @Test("for signing in asks for the key again, and keeps where it leads")
     func signIn() async throws {
         try await ConsoleFixture.open { fixture in
