@@ -95,7 +95,7 @@ package struct Console: Sendable {
         }
         let hold = BodyHold(services.bodies.share(of: client, app: call.holder?.app))
         defer { withExtendedLifetime(hold) {} }
-        if request.method == .post { try await readForm(of: request, hold.share, into: &call) }
+        if request.method == .post { try await readForm(of: request, match.route, hold.share, into: &call) }
         var answer = try await answer(call, match.route)
         try answer.count(in: hold, changesNothing: request.method != .post)
         return answer
@@ -117,7 +117,7 @@ package struct Console: Sendable {
     }
 
     private func readForm(
-        of request: Request, _ share: any BodyShare, into call: inout PageCall
+        of request: Request, _ route: ConsoleRoute, _ share: any BodyShare, into call: inout PageCall
     ) async throws {
         try checkOrigin(call.client)
         let limit = call.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
@@ -126,12 +126,15 @@ package struct Console: Sendable {
             throw PealError(.bodyTooLarge, "the form has more than \(Limits.consoleFormFieldsMax) fields")
         }
         call.form = Form(encoded: String(decoding: body, as: UTF8.self))
-        try call.checkForm()
+        guard !call.hasFormSecret else { return }
+        guard route.redraw != nil else { throw PageCall.foreignForm }
+        call.refusal = PageCall.oldForm
     }
 
     private func answer(_ given: PageCall, _ route: ConsoleRoute) async throws -> ConsoleAnswer {
         var call = given
         try await call.enter(route.need)
+        if let redrawn = try await redrawn(call, route) { return redrawn }
         if let question = route.question, call.form["ask"] != nil, call.form["confirmed"] == nil {
             return ConfirmationPage.answer(call, question)
         }
@@ -139,6 +142,14 @@ package struct Console: Sendable {
         if let session = call.session, !route.endsSession, let cookie = sessions.renewed(session, now: call.now) {
             answer.setCookie(call.cookieHeader(cookie))
         }
+        return answer
+    }
+
+    /// The page of a form that must not act; nil for another form.
+    private func redrawn(_ call: PageCall, _ route: ConsoleRoute) async throws -> ConsoleAnswer? {
+        guard let redraw = route.redraw, call.refusal != nil || call.form["redraw"] != nil else { return nil }
+        var answer = try await redraw(call, call.refusal)
+        if let refusal = call.refusal { answer.status = HTTPResponse.Status(code: refusal.code.httpStatus) }
         return answer
     }
 

@@ -26,6 +26,10 @@ struct ConsoleRoute: Sendable {
     var endsSession = false
     /// What the visitor must confirm first.
     private(set) var question: Word?
+    private(set) var redraw: Redraw?
+
+    /// Answers with the page of a form: filled in as the call's form, except secrets, and with why it was refused.
+    typealias Redraw = @Sendable (PageCall, _ refusal: PealError?) async throws -> ConsoleAnswer
 
     init(
         _ method: Method, _ path: String, _ need: Need,
@@ -50,6 +54,14 @@ struct ConsoleRoute: Sendable {
     func confirming(_ question: Word) -> ConsoleRoute {
         var route = self
         route.question = question
+        return route
+    }
+
+    /// This route with the page of its form. The page's script may ask for it, and a form of an earlier session gets it
+    /// in place of the handler.
+    func redrawing(_ redraw: @escaping Redraw) -> ConsoleRoute {
+        var route = self
+        route.redraw = redraw
         return route
     }
 

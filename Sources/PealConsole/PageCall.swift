@@ -15,6 +15,8 @@ struct PageCall: Sendable {
     let parameters: [String: String]
     let query: Form
     var form = Form()
+    /// Why `form` must not act, but only be drawn again; nil if it may act.
+    var refusal: PealError?
     /// nil only on pages for everyone.
     var session: Session?
     /// The app in the path.
@@ -67,6 +69,9 @@ struct PageCall: Sendable {
         guard may(scope) else { throw PealError(.forbidden, texts(.lacksScope, scope.rawValue)) }
     }
 
+    /// Whether the page is the result of a form.
+    var isPosted: Bool { !form.pairs.isEmpty }
+
     var isAdmin: Bool { holder?.isAdmin ?? false }
 
     /// The path of a page of the app.
@@ -83,6 +88,7 @@ private final class Omissions: Sendable {
 
 extension PageCall {
     static let foreignForm = PealError(.forbidden, "this form is too old or was not made here; open the page again")
+    static let oldForm = PealError(.forbidden, "this form is no longer valid; check it and send it again")
 
     /// Under TLS the name keeps other hosts and other paths from setting the cookie (RFC 6265bis §4.1.3.2).
     private var cookieName: String { isSecure ? "__Host-peal_session" : "peal_session" }
@@ -128,12 +134,12 @@ extension PageCall {
         Hex.encode(services.hasher.hash("console sign-in\n\(hour)"))
     }
 
-    /// - Throws: `forbidden` for a form without the secret.
-    func checkForm() throws(PealError) {
+    /// Whether the form has the secret of its session.
+    var hasFormSecret: Bool {
         let shown = form["csrf"] ?? ""
         var valid = [formSecret]
         if session == nil { valid.append(Self.signInSecret(services, hour: now.seconds / 3600 - 1)) }
-        guard valid.contains(where: { ConstantTime.areEqual($0, shown) }) else { throw Self.foreignForm }
+        return valid.contains { ConstantTime.areEqual($0, shown) }
     }
 
     /// Checks the right that the page needs, and reads the app in the path.

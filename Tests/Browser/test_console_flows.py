@@ -62,6 +62,23 @@ def test_an_experiment_shows_its_result(admin, lessons):
     admin.shoot("experiment")
 
 
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+def test_the_tables_of_an_experiment_fit_the_window(visit, fixture, lessons, locale):
+    visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale})
+    page = visitor.page
+    page.goto(fixture.url)
+    page.locator("[name=key]").fill(fixture.peal.admin_token)
+    page.locator(".card button").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    for width in (761, 901, 1101, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        visitor.open(f"apps/{lessons}/campaigns/daily-reminder")
+        page.evaluate("for (const part of document.querySelectorAll('main details')) part.open = true")
+        widths = page.locator(".table").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+        assert len(widths) > 4 and all(inner <= outer for inner, outer in widths), f"{width}: {widths}"
+        visitor.check()
+
+
 def test_an_experiment_says_which_model_phones_use_and_what_is_known(admin, fixture):
     """The numbers that the server writes when it trains; meanwhile the model is the one that phones come with."""
     app, _ = fixture.app("Model", devices=0)
@@ -107,6 +124,22 @@ def test_the_calendar_uses_the_viewers_time_zone(visit, fixture):
         assert late[:16] in section.locator("time").get_attribute("title")
         visitor.check()
     visitor.shoot("calendar")
+
+
+def test_the_calendar_lists_a_local_time_under_that_time(visit, fixture):
+    app, _ = fixture.app("Own days", devices=1)
+    day = time.gmtime(time.time() + 5 * 86_400)
+    fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"all": True}, "content": {"title": "Good morning"},
+        "schedule": {"at": time.strftime("%Y-%m-%dT08:30:00Z", day), "in": "recipient_time_zone"}})
+    for zone in ("America/Los_Angeles", "Asia/Tokyo"):
+        visitor = visit(timezone_id=zone).sign_in()
+        visitor.open(f"apps/{app}/calendar")
+        section = visitor.page.locator(".day")
+        expect(section.get_by_role("heading")).to_contain_text(time.strftime(f"{day.tm_mday} %B %Y", day))
+        expect(section.locator("li time")).to_have_text("08:30")
+        expect(section).to_contain_text("In each recipient's own time")
+        visitor.check()
 
 
 def test_an_expired_session_says_so(admin, fixture):
@@ -266,9 +299,9 @@ def test_what_was_written_survives_the_end_of_the_session(admin, fixture):
     page.get_by_role("button", name="Send", exact=True).click()
     page.get_by_label("Key").fill(fixture.peal.admin_token)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("group", name="Row 2").get_by_label("Value")).to_have_value("sport")
-    page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Review")).to_be_visible()
+    page.get_by_role("button", name="Edit").click()
+    expect(page.get_by_role("group", name="Row 2").get_by_label("Value")).to_have_value("sport")
     # It arrived, so the next message starts empty.
     admin.open(f"apps/{app}/compose")
     expect(page.get_by_label("Title", exact=True)).to_have_value("")

@@ -254,7 +254,7 @@ import Testing
             let review = try await fixture.post(
                 fixture.page("compose"), form.merging(["step": "review"]) { $1 }, cookie: cookie)
             #expect(review.status == 200 && review.text.contains("data-keep"))
-            let segment = ["csrf": secret, "step": "edit", "name": "kept", "where": #"{"topic":"a"}"#]
+            let segment = ["csrf": secret, "redraw": "1", "name": "kept", "where": #"{"topic":"a"}"#]
             let segments = try await fixture.post(fixture.page("segments"), segment, cookie: cookie)
             #expect(segments.status == 200 && segments.text.contains("value=\"kept\""))
             let saved = try await fixture.store.read { [app = fixture.app.key] in

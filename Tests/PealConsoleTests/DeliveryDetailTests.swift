@@ -10,6 +10,25 @@ import Testing
             ("by topic by all", "über das Thema by all"),
             ("attempt 2 over apns production, rendered in de", "Versuch 2 über apns production, verfasst in de"),
             ("scheduled; no result from a network yet", "geplant; noch kein Ergebnis eines Netzes"),
+            ("the audience does not include it", "gehört nicht zu den Empfängern"),
+            ("its topic a; b is excluded", "sein Thema a; b ist ausgenommen"),
+            (
+                "it was not in the audience when its turn came; never handed to a network",
+                "war nicht mehr unter den Empfängern, als es an der Reihe war; nie an ein Netz übergeben"
+            ),
+            (
+                "sending; to be tried again; apns production is stopped since 2026-11-24T02:31:04Z: BadTopic; "
+                    + "RateLimit: at most 50 a second",
+                "wird gesendet; wird erneut versucht; apns production ist seit 2026-11-24T02:31:04Z gestoppt: "
+                    + "BadTopic; RateLimit: höchstens 50 je Sekunde"
+            ),
+            ("fcm is paused until 2026-11-24T02:31:04Z", "fcm ist bis 2026-11-24T02:31:04Z angehalten"),
+            ("fcm is being probed: TooManyRequests", "fcm ist im Test: TooManyRequests"),
+            ("QuietHours, until 2026-11-24T02:31:04Z", "QuietHours, bis 2026-11-24T02:31:04Z"),
+            (
+                "it was retired at 2026-11-24T02:31:04Z: Unregistered",
+                "wurde am 2026-11-24T02:31:04Z stillgelegt: Unregistered"
+            ),
             (
                 "for a good moment, until 2026-11-24T02:31:04Z at the latest",
                 "für einen guten Moment, spätestens bis 2026-11-24T02:31:04Z"

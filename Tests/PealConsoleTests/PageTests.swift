@@ -272,7 +272,7 @@ import Testing
     @Test(
         "of refusals lead back to the page of the form, or to the page above one that does not exist",
         arguments: [
-            ("POST", "webhooks/gone/delete", "webhooks/gone/delete"), ("POST", "compose", "compose"),
+            ("POST", "webhooks/gone/delete", "webhooks/gone/delete"), ("POST", "topics", "topics"),
             ("POST", "webhooks/a%2Fb/delete", "webhooks/a%2Fb/delete"), ("GET", "webhooks/gone", "webhooks"),
             ("GET", "topics/~..", "topics"), ("GET", "users/%22%3E/", ""), ("GET", "nothing/at/all", ""),
             ("POST", "nothing", ""),

@@ -14,6 +14,14 @@ import Testing
             ("must be a number from 0 to 100", "muss eine Zahl von 0 bis 100 sein"),
             ("audience.users must be a list, not a string", "audience.users muss eine Liste sein, nicht ein Text"),
             ("ios: there is no option x", "ios: es gibt keine Option x"),
+            (
+                "secret must be whsec_ and base64 of 24 to 64 bytes",
+                "secret muss whsec_ und Base64 von 24 bis 64 Bytes sein"
+            ),
+            (
+                "The VAPID key 12ab cannot sign; upload it again.",
+                "Der VAPID-Schlüssel 12ab kann nicht signieren; erneut hochladen."
+            ),
             ("web: something new", "web: something new"),
             ("something new", "something new"),
             ("", ""),

@@ -45,38 +45,73 @@ if (days.length > 0) regroupDays(days);
 
 if (document.querySelector("[data-pending]")) setTimeout(() => window.location.reload(), 1000);
 
-// What was filled in is kept until the next page shows that it arrived: the session may have ended, and then the form
-// is filled in again after signing in.
+// What was filled in is kept in the window until the next page shows that it arrived, because the session may have
+// ended, and in the page's entry in the history, for Back and for reloading. Secrets are not kept.
 const KEPT = "kept";
+const unkept = ["csrf", "step", "confirmed", "ask"];
 
-function keep(form) {
-  const fields = [...new FormData(form)].filter(([name]) => !["csrf", "once", "step", "confirmed"].includes(name));
-  sessionStorage.setItem(KEPT, JSON.stringify({ path: window.location.pathname, fields }));
+/** Where a form is sent, the step that shows it again, and its fields. */
+function contents(form) {
+  const fields = [...new FormData(form)].filter(([name]) =>
+    !unkept.includes(name) && !form.elements.namedItem(name).matches?.("[type=password], [data-secret]"));
+  // A field may be named as a property of the form.
+  return { action: form.getAttribute("action"), step: form.dataset.keep, fields };
+}
+
+/** Long fields may exceed what the browser stores. */
+function keep(kept) {
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify(kept));
+  } catch {
+    sessionStorage.removeItem(KEPT);
+  }
+}
+
+/** From now on, the page's entry is requested with GET: the browser does not ask whether to send a form again. */
+function remember(kept) {
+  try {
+    history.replaceState(kept, "");
+  } catch {
+    history.replaceState(null, "");
+  }
 }
 
 /** The server draws the form again, with a field for everything that was kept, such as each row and translation. */
-function restore(form, fields) {
-  const kept = document.createElement("form");
-  kept.method = "post";
-  kept.action = form.action;
-  for (const [name, value] of [["csrf", form.elements.csrf.value], ["step", "edit"], ...fields]) {
+function restore(csrf, kept) {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = kept.action;
+  const step = kept.step ? ["step", kept.step] : ["redraw", "1"];
+  for (const [name, value] of [["csrf", csrf], step, ...kept.fields]) {
     const field = document.createElement("input");
     field.type = "hidden";
     [field.name, field.value] = [name, value];
-    kept.append(field);
+    form.append(field);
   }
-  document.body.append(kept);
-  kept.submit();
+  document.body.append(form);
+  // The page that follows takes over this entry.
+  remember(null);
+  keep({ ...kept, isLost: false, isAgain: true });
+  form.submit();
 }
 
 const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-if (kept && document.querySelector(".door")) {
-  // The form did not arrive.
-  sessionStorage.setItem(KEPT, JSON.stringify({ ...kept, isLost: true }));
-} else if (kept) {
+if (document.querySelector(".door")) {
+  // The form did not arrive. If the server refused to draw it again, it would do so forever.
+  const isTried = kept?.isAgain && !document.querySelector("form[action='/console/sign-in']");
+  if (kept && !isTried) keep({ ...kept, isLost: true });
+  else sessionStorage.removeItem(KEPT);
+  remember(null);
+} else {
   sessionStorage.removeItem(KEPT);
-  const form = document.querySelector("form[data-keep]");
-  if (form && kept.isLost && kept.path === window.location.pathname) restore(form, kept.fields);
+  const forms = [...document.querySelectorAll("form[data-keep]")];
+  const sent = forms.find((form) => form.matches("[data-sent]"));
+  // A link to the page that is shown keeps the entry, but begins again.
+  const isReturn = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
+  const again = kept?.isLost ? kept : isReturn ? history.state : null;
+  const goal = sent ? null : forms.find((form) => form.getAttribute("action") === again?.action);
+  if (goal) restore(goal.elements.csrf.value, again);
+  else remember(sent ? contents(sent) : null);
 }
 
 /** The server asks by a page of its own unless the form says that the question was answered. */
@@ -90,9 +125,24 @@ function confirmed(form) {
   return true;
 }
 
+// Pressed again while a slow server answers, a button would act twice. The visitor may have stopped loading the answer.
+const busyMilliseconds = 10_000;
+
+function hold(form) {
+  form.setAttribute("aria-busy", "true");
+  setTimeout(() => form.removeAttribute("aria-busy"), busyMilliseconds);
+}
+
 document.addEventListener("submit", (event) => {
-  if (event.target.dataset.confirm && !confirmed(event.target)) return event.preventDefault();
-  if (event.target.matches("[data-keep]")) keep(event.target);
+  const form = event.target;
+  if (form.matches("[aria-busy]")) return event.preventDefault();
+  if (form.dataset.confirm && !confirmed(form)) return event.preventDefault();
+  if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
+  hold(form);
+  if (!form.matches("[data-keep]")) return;
+  const kept = contents(form);
+  keep(kept);
+  remember(kept);
 });
 
 document.addEventListener("click", async (event) => {

@@ -43,6 +43,7 @@ link?.addEventListener("click", async (event) => {
   try {
     await download();
   } catch (error) {
-    panel.querySelector("p").textContent = error.message;
+    const { ended, failed } = section.dataset;
+    panel.querySelector("p").textContent = error.message === ended ? ended : failed;
   }
 });

@@ -30,6 +30,7 @@ form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const [panel, button] = [document.getElementById("import-progress"), form.querySelector("button")];
   const [bar, status, table] = [panel.querySelector("progress"), panel.querySelector("p"), panel.querySelector("tbody")];
+  let first = 0;
   const total = { created: 0, updated: 0, refused: 0 };
   const say = () =>
     (status.textContent = ["created", "updated", "refused"].reduce(
@@ -38,7 +39,7 @@ form?.addEventListener("submit", async (event) => {
   button.disabled = true;
   table.replaceChildren();
   try {
-    for (let first = 0; first < lines.length; first += linesPerPart) {
+    for (; first < lines.length; first += linesPerPart) {
       const result = await send(lines.slice(first, first + linesPerPart), first);
       total.created += result.created;
       total.updated += result.updated;
@@ -50,7 +51,9 @@ form?.addEventListener("submit", async (event) => {
       say();
     }
   } catch (error) {
-    status.textContent = `${status.textContent} (${error.message})`;
+    const { ended, failed } = form.dataset;
+    const reasons = [error.message === ended ? ended : "", failed.replace("{}", first + 1)];
+    status.textContent = [status.textContent, ...reasons].filter(Boolean).join(" ");
   }
   button.disabled = false;
 });

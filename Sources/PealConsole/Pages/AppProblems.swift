@@ -46,11 +46,15 @@ enum AppProblems {
     }
 
     /// Why a message that is being sent may not get on.
-    static func holding(_ call: PageCall, _ report: MessageReport) async throws -> HTML {
+    /// - Parameter environment: the only one that it reaches; nil for both.
+    static func holding(
+        _ call: PageCall, _ report: MessageReport, _ environment: Environment?
+    ) async throws -> HTML {
         guard report.message.state == .sending, report.total.pending > 0 else { return .empty }
         let app = try call.app
         let routes = try await call.services.verbs.routes.list(app: app.key, now: call.now)
-        return Attention.list(call, closed(call, app, routes), isQuiet: true)
+        let own = routes.filter { report.waits(on: $0, environment) }
+        return Attention.list(call, closed(call, app, own), isQuiet: true)
     }
 
     /// The reasons of the latest messages' devices, the most frequent first.
@@ -84,6 +88,18 @@ enum AppProblems {
             <section id="reasons"><h2>\(texts[.failedByReason])</h2>\(table.html)\
             <p class="hint">\(hint)</p></section>
             """
+    }
+}
+
+extension MessageReport {
+    /// Whether devices of the message wait on a route.
+    /// - Parameter environment: the only one that the message reaches; nil for both.
+    func waits(on route: RouteVerbs.Item, _ environment: Environment?) -> Bool {
+        let isReached = !route.provider.hasEnvironments || route.environment == environment ?? route.environment
+        return isReached
+            && platforms.contains { platform, counts in
+                counts.pending > 0 && Route(platform, route.environment).provider == route.provider
+            }
     }
 }
 

@@ -6,7 +6,10 @@ enum CampaignPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "campaigns", .read, list),
         .app(.get, "campaigns/:id", .read, show),
-        .app(.post, "campaigns/:id", .manage, changeShare).confirming(.shareConfirm),
+        .app(.post, "campaigns/:id", .manage, changeShare).confirming(.shareConfirm).redrawing { call, refusal in
+            try call.demand(.read)
+            return try await page(call, error: refusal).answer()
+        },
     ]
 
     private static let itemsPerPage = 20

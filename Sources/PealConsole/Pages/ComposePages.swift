@@ -7,7 +7,9 @@ enum ComposePages {
             let start = try await start(call)
             return try await editor(call, ComposeForm(start.form), leftOut: start.leftOut, error: nil).answer()
         },
-        .app(.post, "compose", .send, submit),
+        .app(.post, "compose", .send, submit).redrawing { call, refusal in
+            try await editor(call, ComposeForm(call.form), error: refusal).answer()
+        },
         .app(.post, "compose/check", .send, check),
     ]
 
@@ -28,7 +30,7 @@ enum ComposePages {
         let form = ComposeForm(call.form)
         do {
             switch call.form["step"] {
-            case "review": return try await review(call, form).answer()
+            case "review": return try await review(call, form, sent: try await sentMessage(call, form)).answer()
             case "send": return try await send(call, form)
             case "test": return try await sendTest(call, form)
             case "save_draft": return try await SavedMessagePages.save(call, form, .draft)
@@ -77,8 +79,8 @@ enum ComposePages {
         page.body = """
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             \(HTML.when(!leftOut.isEmpty, "<p class=\"notice warn\">\(texts(.leftOut, leftOut.joined(separator: ", ")))</p>"))
-            <form method="post" action="\(call.link("compose"))" class="compose" id="compose" data-keep \
-            data-check="\(call.link("compose", "check"))">\(call.formStart)\
+            <form method="post" action="\(call.link("compose"))" class="compose" id="compose" \
+            data-keep\(if: call.isPosted, " data-sent") data-check="\(call.link("compose", "check"))">\(call.formStart)\
             <button class="hidden" name="step" value="review" tabindex="-1" aria-hidden="true">\(texts[.review])</button>
             <div class="stack">
             \(ComposeFields(call: call, form: form, topics: topics, segments: segments, error: error).html)
@@ -123,9 +125,11 @@ enum ComposePages {
 
     // MARK: Review and send
 
-    /// - Parameter problem: why the review is shown again.
+    /// - Parameters:
+    ///   - problem: why the review is shown again.
+    ///   - sent: the message that was sent from this review.
     private static func review(
-        _ call: PageCall, _ form: ComposeForm, _ problem: ReviewedCount.Answer = .send
+        _ call: PageCall, _ form: ComposeForm, _ problem: ReviewedCount.Answer = .send, sent: String? = nil
     ) async throws -> Page {
         let texts = call.texts
         let draft = try await draft(call, form)
@@ -146,17 +150,19 @@ enum ComposePages {
         // A wrong year would send the message now.
         let isPast = form.form["at"] != nil && draft.startAt == nil && draft.options.recipientsTime == nil
         page.body = """
-            \(HTML.when(isPast, "<p class=\"notice warn\">\(texts[.startHasPassed])</p>"))
+            \(HTML.with(sent) { sentNotice(call, $0) })
+            \(HTML.when(isPast && sent == nil, "<p class=\"notice warn\">\(texts[.startHasPassed])</p>"))
             \(HTML.when(count == 0, "<p class=\"notice warn\">\(texts[.nobodyReached])</p>"))
             <div class="columns wide-left">
             <section class="card"><h2>\(texts[.summary])</h2>\(try facts(call, form, draft, count: count).html)
-            <form method="post" action="\(call.link("compose"))" data-keep>\(call.formStart)\
+            <form method="post" action="\(call.link("compose"))" data-keep="review" data-sent>\(call.formStart)\
             \(HTML.each(kept) { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">" })\
             <input type="hidden" name="once" value="\(once)">\
             \(HTML.with(counted) { "<input type=\"hidden\" name=\"counted\" value=\"\($0)\">" })
-            \(HTML.when(isLarge, typed.html))
+            \(HTML.when(isLarge && sent == nil, typed.html))
             <div class="actions end"><button name="step" value="edit" formnovalidate>\(texts[.edit])</button>\
-            <button class="primary" name="step" value="send">\(texts[.send])</button></div></form></section>
+            \(HTML.when(sent == nil, "<button class=\"primary\" name=\"step\" value=\"send\">\(texts[.send])</button>"))</div>\
+            </form></section>
             <section aria-label="\(texts[.preview])">\(try await ComposeCheck.previews(call, draft))</section>
             </div>
             """
@@ -199,13 +205,8 @@ enum ComposePages {
             let answer = reviewed.answer(typed: call.form["confirm"], present: count)
             guard answer == .send else { return try await review(call, form, answer).answer(400) }
         }
-        guard let once = call.form["once"], once.utf8.count == 32 else {
-            return try await review(call, form).answer()
-        }
         // A button that is clicked twice sends once.
-        let request = IdempotentRequest(
-            scope: call.services.hasher.hash("console send\n\(call.holder?.actor.id ?? "")\n\(draft.app)"),
-            key: once, digest: call.services.hasher.hash(form.identity))
+        guard let request = try onlySending(call, form) else { return try await review(call, form).answer() }
         let reply = try await call.services.verbs.messages.send(draft, call.verb.with(request)) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
@@ -213,6 +214,29 @@ enum ComposePages {
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description
         guard call.may(.read) else { return ConsoleAnswer(redirect: call.link("compose") + "?done=sent") }
         return ConsoleAnswer(redirect: call.link("messages", id))
+    }
+}
+
+extension ComposePages {
+    /// The sending of a reviewed message, which happens at most once; nil for a form that no review made.
+    private static func onlySending(_ call: PageCall, _ form: ComposeForm) throws -> IdempotentRequest? {
+        guard let once = call.form["once"], once.utf8.count == 32 else { return nil }
+        let hasher = call.services.hasher
+        return IdempotentRequest(
+            scope: hasher.hash("console send\n\(call.holder?.actor.id ?? "")\n\(try call.app.key)"),
+            key: once, digest: hasher.hash(form.identity))
+    }
+
+    /// The message that was sent from a review to which the visitor has gone back; nil from another review.
+    private static func sentMessage(_ call: PageCall, _ form: ComposeForm) async throws -> String? {
+        guard let request = try onlySending(call, form) else { return nil }
+        let reply = try await call.services.store.answer(keptFor: request, now: call.now)
+        return reply.flatMap { (try? JSONParser.parse($0.body))?["id"]?.stringValue }
+    }
+
+    private static func sentNotice(_ call: PageCall, _ id: String) -> HTML {
+        let link: HTML = " <a href=\"\(call.link("messages", id))\">\(call.texts[.openMessage])</a>"
+        return "<p class=\"notice good\" role=\"status\">\(call.texts[.alreadySent])\(if: call.may(.read), link)</p>"
     }
 }
 

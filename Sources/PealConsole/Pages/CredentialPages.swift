@@ -4,7 +4,11 @@ internal import PealCore
 enum CredentialPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "credentials", .manage) { call in try await page(call).answer() },
-        .app(.post, "credentials/:provider/:environment", .manage, put),
+        .app(.post, "credentials/:provider/:environment", .manage, put).redrawing { call, refusal in
+            let slot = try target(call)
+            let outcome = Outcome(provider: slot.provider, environment: slot.environment, error: refusal)
+            return try await page(call, outcome).answer()
+        },
         .app(.post, "credentials/:provider/:environment/verify", .manage, verify),
         .app(.post, "credentials/:provider/:environment/delete", .manage, delete).confirming(.deleteCredentialConfirm),
     ]
@@ -36,7 +40,7 @@ enum CredentialPages {
             <section class="card" id="\(network.name.rawValue)"><h2>\(network.title)</h2>
             \(HTML.each(own) { record in credential(call, record, outcome) })
             \(HTML.with(outcome?.error) { "<p class=\"notice bad\" role=\"alert\">\(call.texts.message($0))</p>" })
-            <details\(if: outcome?.error != nil, " open")><summary>\
+            <details\(if: outcome != nil && call.form["kind"] != nil, " open")><summary>\
             \(own.isEmpty ? call.texts[.addCredential] : call.texts[.replaceCredential])</summary>
             \(form(call, network, outcome))</details></section>
             """
@@ -93,7 +97,7 @@ enum CredentialPages {
         // A detail that only repeats the reason is left out.
         let detail = advice != nil && result.detail.contains(result.reason) ? "" : result.detail
         return """
-            <p class="notice \(tone)" role="status">\(texts[word]) \(advice ?? general) \(detail)\
+            <p class="notice \(tone)" role="status">\(texts[word]) \(advice ?? general) \(texts.translated(detail))\
             \(HTML.when(!result.reason.isEmpty, " <code>\(result.reason)</code>"))</p>
             """
     }
@@ -101,19 +105,20 @@ enum CredentialPages {
     /// A form for each kind that the network declares. All are closed except the first, which is the usual one.
     private static func form(_ call: PageCall, _ network: Network, _ outcome: Outcome?) -> HTML {
         HTML.each(network.credentials.kinds.enumerated()) { index, kind in
-            let error = call.form["kind"] == kind.name ? outcome?.error : nil
-            let title = kind.isArchive ? call.texts[.archive] : kind.name.replacing("_", with: " ")
-            let form = form(call, network, kind, outcome?.environment, error)
+            let sent = call.form["kind"] == kind.name ? outcome : nil
+            let title = kind.isArchive ? call.texts[.archive] : call.texts.credentialMember(kind.name)
+            let form = form(call, network, kind, outcome?.environment, sent)
             return index == 0
                 ? "<div class=\"kind\"><h3>\(title)</h3>\(form)</div>"
-                : "<details class=\"kind\"\(if: error != nil, " open")><summary>\(title)</summary>\(form)</details>"
+                : "<details class=\"kind\"\(if: sent != nil, " open")><summary>\(title)</summary>\(form)</details>"
         }
     }
 
+    /// - Parameter sent: what became of this form.
     private static func form(
-        _ call: PageCall, _ network: Network, _ kind: CredentialForm.Kind, _ chosen: Environment?, _ error: PealError?
+        _ call: PageCall, _ network: Network, _ kind: CredentialForm.Kind, _ chosen: Environment?, _ sent: Outcome?
     ) -> HTML {
-        let texts = call.texts
+        let (texts, error) = (call.texts, sent?.error)
         let environments = network.environments
         let scope = "\(network.name.rawValue)-\(kind.name)-"
         let choice = Field(
@@ -123,10 +128,11 @@ enum CredentialPages {
         let fields: HTML =
             network.credentials.object == nil
             ? HTML.each(kind.members) { member in
-                field(call, member, scope, value: error == nil ? "" : call.form.raw(member.name), error)
+                field(call, member, scope, value: sent == nil ? "" : call.form.raw(member.name), error)
             } : CredentialFile.field(call, scope, error)
         return """
-            <form method="post" action="\(call.link("credentials", network.name.rawValue, environments[0].rawValue))">\
+            <form method="post" action="\(call.link("credentials", network.name.rawValue, environments[0].rawValue))" \
+            data-keep\(if: sent != nil, " data-sent")>\
             \(call.formStart)<input type="hidden" name="kind" value="\(kind.name)">
             \(HTML.when(environments.count > 1, choice.html))
             \(fields)
@@ -150,12 +156,13 @@ enum CredentialPages {
         case .lines, .pem, .archive:
             field.kind = .area(rows: 3)
             field.hint = texts[member.isArchive ? .dropArchive : .dropFile]
+            // Everything else in such a field is a private key.
+            let isSecret = member.name != "certificate"
             field.more = """
-                 spellcheck="false" autocomplete="off" class="code" data-drop\
+                 spellcheck="false" autocomplete="off" class="code" data-drop\(if: isSecret, " data-secret")\
                 \(if: member.isArchive, " data-accept=\".p12,.pfx\"")
                 """
-            // Everything else in such a field is a private key.
-            if member.name == "certificate" { field.value = value }
+            if !isSecret { field.value = value }
         }
         return field.html
     }
@@ -292,7 +299,7 @@ struct CredentialFile {
         Field(
             name: name, label: call.texts[.serviceAccountFile], kind: .area(rows: 5), hint: call.texts[.dropFile],
             error: error.map(call.texts.message), isRequired: true, scope: scope,
-            more: " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop"
+            more: " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop data-secret"
         ).html
     }
 }

@@ -28,7 +28,7 @@ struct ExperimentShare {
             more: " inputmode=\"decimal\" autocomplete=\"off\"")
         return """
             <form method="post" action="\(call.link("campaigns", campaign))" class="narrow" \
-            data-confirm="\(texts[.shareConfirm])">\(call.askingFormStart)\(field.html)\
+            data-confirm="\(texts[.shareConfirm])" data-keep\(if: call.isPosted, " data-sent")>\(call.askingFormStart)\(field.html)\
             <div class="actions"><button>\(texts[.changeShare])</button></div></form>
             """
     }

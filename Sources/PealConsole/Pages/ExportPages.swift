@@ -21,7 +21,7 @@ enum ExportPages {
         let count = try await call.services.store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
         return """
             <section class="card" id="export" data-count="\(count)" data-text="\(texts[.exportProgress])" \
-            data-ended="\(texts[.sessionEnded])" data-incomplete="\(texts[.listsIncomplete])">\
+            data-ended="\(texts[.sessionEnded])" data-failed="\(texts[.exportFailed])" data-incomplete="\(texts[.listsIncomplete])">\
             <h2>\(texts[.exporting])</h2><p class="hint">\(texts[.exportHint])</p>
             <p><a class="button" href="\(call.link("export", "devices"))">\(texts[.downloadDevices])</a> \
             <span class="hint">\(texts.devices(count))</span></p>

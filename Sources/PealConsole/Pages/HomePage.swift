@@ -6,7 +6,9 @@ enum HomePage {
         ConsoleRoute(.get, "", .session, show),
         ConsoleRoute(.get, "apps", .session) { _ in ConsoleAnswer(redirect: "/console/") },
         ConsoleRoute(.get, "new-app", .admin) { call in page(call, error: nil).answer() },
-        ConsoleRoute(.post, "new-app", .admin, create),
+        ConsoleRoute(.post, "new-app", .admin, create).redrawing { call, refusal in
+            page(call, error: refusal).answer()
+        },
     ]
 
     private static let appsMax = 100
@@ -83,7 +85,9 @@ enum HomePage {
                 more: " maxlength=\"255\" spellcheck=\"false\""),
         ]
         page.body = """
-            <form method="post" action="/console/new-app" class="card narrow">\(call.formStart)\(fields.map(\.html))\
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
+            <form method="post" action="/console/new-app" class="card narrow" data-keep\(if: call.isPosted, " data-sent")>\
+            \(call.formStart)\(fields.map(\.html))\
             <button class="primary">\(texts[.makeApp])</button></form>
             """
         return page

@@ -4,7 +4,9 @@ internal import PealCore
 enum ImportPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "import", .manage) { call in try await page(call, nil).answer() },
-        .app(.post, "import", .manage, run),
+        .app(.post, "import", .manage, run).redrawing { call, refusal in
+            try await page(call, nil, error: refusal).answer()
+        },
     ]
 
     private struct Outcome {
@@ -43,7 +45,8 @@ enum ImportPages {
         page.body = """
             \(HTML.with(outcome) { result(call, $0) })
             <form method="post" action="\(call.link("import"))" class="card" id="import" \
-            data-ended="\(texts[.sessionEnded])">\(call.formStart)\(field.html)\
+            data-keep\(if: call.isPosted && outcome == nil, " data-sent") data-ended="\(texts[.sessionEnded])" \
+            data-failed="\(texts[.importFailed])">\(call.formStart)\(field.html)\
             <button class="primary">\(texts[.importing])</button></form>
             <section id="import-progress" class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.importing])"></progress>\
             <p role="status" data-text="\(texts[.importResult])"></p>\

@@ -4,7 +4,7 @@ internal import PealCore
 enum KeyPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "keys", .manage) { call in try await page(call).answer() },
-        .app(.post, "keys", .manage, make),
+        .app(.post, "keys", .manage, make).redrawing { call, refusal in try await page(call, error: refusal).answer() },
         .app(.post, "keys/:id/revoke", .manage, revoke).confirming(.revokeConfirm),
     ]
 
@@ -28,7 +28,7 @@ enum KeyPages {
             })
             \(keys.isEmpty ? call.empty(.noKeysTitle, .noKeysText) : table(call, Array(shown)))
             \(call.pager(next: shown.endIndex < keys.endIndex ? String(shown.endIndex) : nil))
-            \(form(call, error))
+            \(form(call, secret == nil ? call.form : Form(), error))
             """
         return page
     }
@@ -57,11 +57,11 @@ enum KeyPages {
         return table.html
     }
 
-    private static func form(_ call: PageCall, _ error: PealError?) -> HTML {
+    /// - Parameter given: the fields of a form that was not accepted.
+    private static func form(_ call: PageCall, _ given: Form, _ error: PealError?) -> HTML {
         let texts = call.texts
-        // An accepted form is emptied.
-        let given = error == nil ? Form() : call.form
-        let chosen = error == nil ? APIKey.Scope.usual.map(\.rawValue) : given.all("scopes")
+        let isGiven = !given.pairs.isEmpty
+        let chosen = isGiven ? given.all("scopes") : APIKey.Scope.usual.map(\.rawValue)
         let name = Field(
             name: "name", label: texts[.name], value: given["name"] ?? "", hint: texts[.keyNameHint],
             error: texts.message(error, at: "name"), more: " maxlength=\"255\"")
@@ -71,7 +71,7 @@ enum KeyPages {
         return """
             <section class="card narrow"><h2>\(texts[.newKey])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
-            <form method="post" action="\(call.link("keys"))">\(call.formStart)\(name.html)
+            <form method="post" action="\(call.link("keys"))" data-keep\(if: isGiven, " data-sent")>\(call.formStart)\(name.html)
             <fieldset class="field"><legend>\(texts[.scopes])</legend><div class="boxes">\
             \(HTML.each(APIKey.Scope.allCases.filter(call.may)) { scope in
                 """

@@ -9,7 +9,10 @@ enum MessagePages {
         .app(.post, "messages/:id/resume", .send) { try await move($0, "resumed") { $0.resume } },
         .app(.post, "messages/:id/cancel", .send) { try await move($0, "cancelled") { $0.cancel } }
             .confirming(.cancelConfirm),
-        .app(.post, "messages/:id/rate", .send, changeRate),
+        .app(.post, "messages/:id/rate", .send, changeRate).redrawing { call, refusal in
+            try call.demand(.read)
+            return try await page(call, error: refusal).answer()
+        },
         .app(.get, "calendar", .read, calendar),
     ]
 
@@ -112,7 +115,7 @@ enum MessagePages {
         page.actions = actions(call, report.message)
         let isLive = !report.message.state.isFinal
         page.body = """
-            \(try await AppProblems.holding(call, report))
+            \(try await AppProblems.holding(call, report, draft?.audienceEnvironment))
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(call.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
             \(MessageLive.fragment(call, report, samples: try await MessageLive.samples(call, report)))
             </div>
@@ -212,8 +215,8 @@ enum MessagePages {
             more: " inputmode=\"numeric\" autocomplete=\"off\"")
         return """
             <section class="card" id="rate"><h2>\(texts[.pace])</h2>
-            <form class="filter" method="post" action="\(call.link("messages", message.id.description, "rate"))">\
-            \(call.formStart)\(field.html)<button>\(texts[.changeRate])</button></form></section>
+            <form class="filter" method="post" action="\(call.link("messages", message.id.description, "rate"))" \
+            data-keep\(if: call.isPosted, " data-sent")>\(call.formStart)\(field.html)<button>\(texts[.changeRate])</button></form></section>
             """
     }
 
@@ -259,8 +262,8 @@ enum MessagePages {
             let scheduled = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 2000)
             let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }.prefix(100)
             let latest = try store.messages(app: app, MessageFilter(), before: nil, limit: 100)
-            return try (Array(waiting) + latest.filter { $0.state != .scheduled }).map { message in
-                CalendarEntry(message: message, title: try store.overview(app: app, id: message.id)?.title ?? "")
+            return try (Array(waiting) + latest.filter { $0.state != .scheduled }).map {
+                try CalendarEntry($0, in: store)
             }
         }
         let days = Dictionary(grouping: all) { String($0.dayTime.description.prefix(10)) }
@@ -281,9 +284,11 @@ enum MessagePages {
 
     private static func entry(_ call: PageCall, _ item: CalendarEntry) -> HTML {
         """
-        <li>\(call.time(item.dayTime)) \(call.badge(item.message.state)) \
+        <li>\(item.recipientsTime.map { call.wallTime($0) } ?? call.time(item.dayTime)) \
+        \(call.badge(item.message.state)) \
         <a href="\(call.link("messages", item.message.id.description))">\
-        \(item.title.isEmpty ? call.texts[.untitled] : item.title)</a></li>
+        \(item.title.isEmpty ? call.texts[.untitled] : item.title)</a>\
+        \(if: item.recipientsTime != nil, " <span class=\"tag\">\(call.texts[.recipientsTime])</span>")</li>
         """
     }
 }
@@ -292,9 +297,19 @@ enum MessagePages {
 private struct CalendarEntry: Sendable {
     let message: Message
     let title: String
+    /// What every recipient's own clock shows then, as if it were UTC.
+    private(set) var recipientsTime: Timestamp?
 
-    /// The instant under which it is listed.
-    var dayTime: Timestamp { message.startAt ?? message.createdAt }
+    init(_ message: Message, in store: any StoreReading) throws {
+        self.message = message
+        title = try store.overview(app: message.app, id: message.id)?.title ?? ""
+        // Only a later start can depend on the recipient.
+        guard let start = message.startAt, start > message.createdAt else { return }
+        recipientsTime = try store.draft(app: message.app, id: message.id)?.options.recipientsTime
+    }
+
+    /// The time under which it is listed.
+    var dayTime: Timestamp { recipientsTime ?? message.startAt ?? message.createdAt }
 }
 
 extension Content {

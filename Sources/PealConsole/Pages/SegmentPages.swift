@@ -4,7 +4,10 @@ internal import PealCore
 enum SegmentPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "segments", .read) { call in try await page(call).answer() },
-        .app(.post, "segments", .devices, submit),
+        .app(.post, "segments", .devices, submit).redrawing { call, refusal in
+            try call.demand(.read)
+            return try await page(call, error: refusal).answer()
+        },
         .app(.post, "segments/delete", .devices, delete).confirming(.deleteSegmentConfirm),
     ]
 
@@ -81,7 +84,7 @@ enum SegmentPages {
             <section class="card narrow" id="edit"><h2>\(texts[.editSegment])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             \(HTML.with(count) { "<p class=\"notice good\" role=\"status\">\(texts.devices($0))</p>" })
-            <form method="post" action="\(call.link("segments"))" data-keep>\(call.formStart)\
+            <form method="post" action="\(call.link("segments"))" data-keep\(if: call.isPosted, " data-sent")>\(call.formStart)\
             \(HTML.with(edited) { "<input type=\"hidden\" name=\"edit\" value=\"\($0.name)\">" })\(name.html)\(condition.html)
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
             <div class="actions end"><button name="step" value="count">\(texts[.countDevices])</button>\
@@ -90,10 +93,6 @@ enum SegmentPages {
     }
 
     @Sendable private static func submit(_ call: PageCall) async throws -> ConsoleAnswer {
-        if call.form["step"] == "edit" {
-            try call.demand(.read)
-            return try await page(call).answer()
-        }
         do {
             let json = try ConsoleCondition.json(call.form["where"], named: "where")
             let condition = try call.services.native.condition(json, call.now)

@@ -5,7 +5,10 @@ internal import PealCore
 enum SignInPages {
     static let routes: [ConsoleRoute] = [
         ConsoleRoute(.get, "sign-in", .anonymous, show),
-        ConsoleRoute(.post, "sign-in", .anonymous, signIn),
+        ConsoleRoute(.post, "sign-in", .anonymous, signIn).redrawing { call, refusal in
+            page(
+                call, next: call.form["next"], error: refusal.map(call.texts.message), link: call.form["link"])
+        },
         signOut("sign-out", everywhere: false),
         signOut("sign-out-everywhere", everywhere: true).confirming(.signOutEverywhereConfirm),
     ]
@@ -106,6 +109,7 @@ enum SignInPages {
                 \(call.formStart)
                 \(HTML.with(next) { "<input type=\"hidden\" name=\"next\" value=\"\($0)\">" })
                 \(HTML.with(link) { "<input type=\"hidden\" name=\"link\" value=\"\($0)\"><p>\(texts[.linkText])</p>" })\
+                \(HTML.when(link != nil, HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0)</p>" }))\
                 \(HTML.when(link == nil, field.html))
                 <button class="primary wide">\(texts[.signIn])</button>
                 </form>

@@ -4,7 +4,9 @@ internal import PealCore
 enum WebhookPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "webhooks", .manage) { call in try await list(call, try await edited(call)).answer() },
-        .app(.post, "webhooks", .manage, put),
+        .app(.post, "webhooks", .manage, put).redrawing { call, refusal in
+            try await list(call, call.form, error: refusal).answer()
+        },
         .app(.get, "webhooks/:name", .manage, show),
         .app(.post, "webhooks/:name/delete", .manage, delete).confirming(.deleteWebhookConfirm),
         .app(.post, "webhooks/:name/test", .manage, test),
@@ -72,7 +74,7 @@ enum WebhookPages {
         return """
             <section class="card narrow" id="edit"><h2>\(texts[given["edit"] == nil ? .newWebhook : .editWebhook])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
-            <form method="post" action="\(call.link("webhooks"))">\(call.formStart)\
+            <form method="post" action="\(call.link("webhooks"))" data-keep\(if: call.isPosted, " data-sent")>\(call.formStart)\
             \(HTML.with(given["edit"]) { "<input type=\"hidden\" name=\"edit\" value=\"\($0)\">" })
             \(field("name", .name, required: true))\(field("url", .url, required: true))
             \(field("kind", .kind, .choice(kinds)))\(field("type", .authentication, .choice(types.map { ($0, $0) })))

@@ -1,6 +1,7 @@
 /// Texts of Compose, drafts, and messages while they are sent.
 extension Word {
     static let addRow = Word("Add a row", "Zeile hinzufügen")
+    static let alreadySent = Word("You have already sent this message.", "Diese Nachricht ist schon abgeschickt.")
     static let and = Word("and", "und")
     static let attributeIs = Word("Attribute (name=value)", "Attribut (Name=Wert)")
     static let averageRate = Word("Average pace", "Mittleres Tempo")
@@ -31,6 +32,7 @@ extension Word {
     static let not = Word("not", "nicht")
     static let nothingSaved = Word("None.", "Keine.")
     static let open = Word("Open", "Öffnen")
+    static let openMessage = Word("Open the message", "Nachricht öffnen")
     static let or = Word("or", "oder")
     static let pace = Word("Pace", "Tempo")
     static let quietHours = Word("Quiet hours", "Ruhezeiten")
@@ -111,6 +113,8 @@ extension Word {
         "The test event will be sent now. Reload the page to see the result.",
         "Das Testereignis wird jetzt gesendet. Nach dem Neuladen der Seite zeigt sich das Ergebnis.")
     static let downloadDevices = Word("Download devices", "Geräte herunterladen")
+    static let exportFailed = Word(
+        "The download failed. Try it again.", "Der Download ist fehlgeschlagen. Bitte erneut versuchen.")
     static let exportHint = Word(
         "One JSON object per line, as the import accepts them. The file contains the devices' addresses: keep it safe.",
         "Ein JSON-Objekt je Zeile, wie der Import sie annimmt. Die Datei enthält die Adressen der Geräte und muss "

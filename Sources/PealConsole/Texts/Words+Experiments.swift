@@ -41,7 +41,7 @@ extension Word {
             + "message of the campaign begins a new experiment.",
         "Dieses Experiment ist beendet: Seine Nachrichten wurden nach der Aufbewahrungsfrist gelöscht. Gezeigt wird das "
             + "letzte Ergebnis. Mit der nächsten Nachricht der Kampagne beginnt ein neues Experiment.")
-    static let failed = Word("Failed", "Fehlgeschlagen")
+    static let failed = Word("Failed", "Fehl\u{AD}geschlagen")
     static let from = Word("From", "Von")
     static let guardrail = Word("Per thousand", "Je tausend")
     static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
@@ -60,7 +60,7 @@ extension Word {
     static let liftChartLabel = Word(
         "Lift over time: now {}, between {} and {}.", "Gewinn im Lauf der Zeit: jetzt {}, zwischen {} und {}.")
     static let liftOverTime = Word("Lift over time", "Gewinn im Lauf der Zeit")
-    static let matured = Word("Messages that count", "Zählende Nachrichten")
+    static let matured = Word("Messages that count", "Zählende Nach\u{AD}richten")
     static let medianDelay = Word("Median time to open", "Median bis zur Öffnung")
     static let minutesShort = Word("{} min", "{} Min.")
     static let modelText = Word(
@@ -93,7 +93,7 @@ extension Word {
     static let notificationsOff = Word("Notifications off", "Mitteilungen aus")
     static let openContexts = Word("Where and when people open", "Wobei und wann geöffnet wird")
     static let openDelays = Word("When people open", "Wann geöffnet wird")
-    static let openRate = Word("Open rate", "Öffnungsrate")
+    static let openRate = Word("Open rate", "Öffnungs\u{AD}rate")
     static let promoteText = Word(
         "Messages at good moments are opened more often. Raise the share to 95 %.",
         "Nachrichten in guten Momenten werden öfter geöffnet. Den Anteil auf 95 % erhöhen.")

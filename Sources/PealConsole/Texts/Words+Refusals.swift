@@ -25,10 +25,10 @@ extension Texts {
 }
 
 extension Word {
-    /// An error of the core, and the text between its `{}`.
-    fileprivate struct Refusal {
+    /// An English text of the core, and what is between its `{}`.
+    struct Pattern: Sendable {
         let word: Word
-        let pieces: [String]
+        private let pieces: [String]
 
         init(_ word: Word) {
             self.word = word
@@ -48,6 +48,13 @@ extension Word {
             guard rest.hasSuffix(last) else { return nil }
             return values + [String(rest.dropLast(last.count))]
         }
+
+        /// Texts with the most literal characters come first, so that specific ones precede general ones.
+        static func sorted(_ words: [Word]) -> [Pattern] {
+            words.map(Pattern.init).sorted { $0.literalCount > $1.literalCount }
+        }
+
+        private var literalCount: Int { pieces.reduce(0) { $0 + $1.count } }
     }
 
     /// The types of JSON, as errors name them.
@@ -59,11 +66,9 @@ extension Word {
         "elements": "Elemente", "conditions": "Bedingungen", "JSON values": "JSON-Werte",
     ]
 
-    static let refusalWords = ofForms + ofMessages + ofCredentials + ofPlatforms + ofValues
+    static let refusalWords = ofForms + ofMessages + ofCredentials + ofVerifications + ofPlatforms + ofValues
 
-    /// Texts with the most literal characters come first, so that specific ones precede general ones.
-    fileprivate static let refusals = refusalWords.map(Refusal.init)
-        .sorted { $0.pieces.reduce(0) { $0 + $1.count } > $1.pieces.reduce(0) { $0 + $1.count } }
+    fileprivate static let refusals = Pattern.sorted(refusalWords)
 
     private static let ofForms = [
         Word("{} is required", "{} fehlt"),
@@ -105,6 +110,9 @@ extension Word {
         Word(
             "this form is too old or was not made here; open the page again",
             "dieses Formular ist zu alt oder nicht von hier; die Seite erneut öffnen"),
+        Word(
+            "this form is no longer valid; check it and send it again",
+            "dieses Formular gilt nicht mehr; prüfen und erneut senden"),
         Word("the form is larger than {} bytes", "das Formular ist größer als {} Bytes"),
         Word("the form has more than {} fields", "das Formular hat mehr als {} Felder"),
         Word("this page does not allow {}", "diese Seite erlaubt {} nicht"),
@@ -182,6 +190,26 @@ extension Word {
         Word("too many credentials are being checked", "zu viele Zugangsdaten werden gerade geprüft"),
     ]
 
+    /// What a network answered when a credential was verified.
+    private static let ofVerifications = [
+        Word(
+            "APNs accepted the credential and refused only the device token, which is a placeholder.",
+            "APNs hat nur das Gerätetoken abgelehnt, das ein Platzhalter ist."),
+        Word(
+            "An access token was granted. Nothing was sent to a device.",
+            "Ein Zugriffstoken wurde erteilt. An kein Gerät wurde etwas gesendet."),
+        Word(
+            "Push services answer only for a subscription. The app's VAPID keys can sign.",
+            "Push-Dienste antworten nur für ein Abonnement. Die VAPID-Schlüssel der App können signieren."),
+        Word(
+            "The VAPID key {} cannot sign; upload it again.",
+            "Der VAPID-Schlüssel {} kann nicht signieren; erneut hochladen."),
+        Word("There is no VAPID key.", "Es gibt keinen VAPID-Schlüssel."),
+        Word(
+            "MPNS cannot be verified without a channel, and the live service has been shut down.",
+            "MPNS lässt sich ohne Kanal nicht prüfen, und der Dienst wurde eingestellt."),
+    ]
+
     private static let ofPlatforms = [
         Word("{} must be a JSON object, such as {}", "{} muss ein JSON-Objekt sein, etwa {}"),
         Word("{} has no member {}; it may have {}", "{} hat kein Feld {}; möglich sind {}"),
@@ -203,6 +231,8 @@ extension Word {
         Word(
             "the delivery never had a request and cannot be retried",
             "die Zustellung hatte nie eine Anfrage und kann nicht wiederholt werden"),
+        Word(
+            "{} must be whsec_ and base64 of {} to {} bytes", "{} muss whsec_ und Base64 von {} bis {} Bytes sein"),
         Word("an app may have at most {} webhooks", "eine App darf höchstens {} Webhooks haben"),
     ]
 

@@ -16,10 +16,12 @@ extension PageCall {
     }
 
     /// The time that each recipient's own clock shows, which must not move with the viewer's zone.
-    func recipientsTime(_ wall: Timestamp) -> HTML {
+    func wallTime(_ wall: Timestamp) -> HTML {
         let shown = String(wall.description.prefix(16)).replacing("T", with: " ")
-        return "\(texts[.recipientsTime]): <time datetime=\"\(shown)\">\(shown)</time>"
+        return "<time datetime=\"\(shown)\">\(shown)</time>"
     }
+
+    func recipientsTime(_ wall: Timestamp) -> HTML { "\(texts[.recipientsTime]): \(wallTime(wall))" }
 
     func number(_ value: Int) -> HTML { "<span class=\"number\">\(texts.number(value))</span>" }
 
@@ -122,7 +124,7 @@ struct ListTable: Sendable {
 
     var html: HTML {
         """
-        <div class="table" role="region" aria-label="\(caption)" tabindex="0"><table><caption class="hidden">\(caption)</caption>
+        <div class="table\(if: columns.count > 6, " many")" role="region" aria-label="\(caption)" tabindex="0"><table><caption class="hidden">\(caption)</caption>
         <thead><tr>\(HTML.each(columns.enumerated()) { index, title in
             "<th scope=\"col\"\(if: numbers.contains(index), " class=\"num\"")>\(title)</th>"
         })</tr></thead>
@@ -264,7 +266,7 @@ extension PageCall {
         {
             index, word in
             let space: HTML = index == 0 ? "" : " "
-            let end = word.last.map { ",;)".contains($0) } ?? false
+            let end = word.last.map { ",;:)".contains($0) } ?? false
             let bare = end ? word.dropLast() : word
             guard bare.count >= 20, let instant = Timestamp(rfc3339: bare) else { return "\(space)\(String(word))" }
             return "\(space)\(time(instant))\(String(end ? word.suffix(1) : ""))"

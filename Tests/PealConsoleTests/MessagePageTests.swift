@@ -1,0 +1,56 @@
+@testable import PealConsole
+@testable import PealCore
+import PealTesting
+import Testing
+
+@Suite("A message's page") struct MessagePageTests {
+    @Test(
+        "names the closed routes that its devices wait for, and no others",
+        arguments: [
+            ("ios", 5, "apns", Environment.production, nil, true), ("ios", 5, "apns", .sandbox, nil, true),
+            ("ios", 5, "apns", .sandbox, .production, false), ("ios", 5, "apns", .sandbox, .sandbox, true),
+            ("ios", 0, "apns", .production, nil, false), ("ios", 5, "fcm", .production, nil, false),
+            ("android", 5, "fcm", .production, nil, true), ("android", 5, "fcm", .production, .sandbox, true),
+        ] as [(String, Int, String, Environment, Environment?, Bool)])
+    func routes(
+        platform: String, pending: Int, network: String, environment: Environment, only: Environment?, waits: Bool
+    ) throws {
+        var counts = OutcomeCounts()
+        counts.pending = pending
+        let report = MessageReport(
+            message: Message(Self.draft(startAt: Self.origin)),
+            platforms: [try #require(Platform(rawValue: platform)): counts])
+        let route = RouteVerbs.Item(
+            provider: try #require(ProviderName(rawValue: network)), environment: environment)
+        #expect(report.waits(on: route, only) == waits)
+    }
+
+    private static let origin = Timestamp(seconds: 1_800_000_000)
+
+    private static func draft(startAt: Timestamp, recipientsTime: Timestamp? = nil) -> MessageDraft {
+        var (content, audience, options) = (Content(), Audience(), MessageOptions())
+        content.title = .plain("Good morning")
+        audience.includesAll = true
+        options.recipientsTime = recipientsTime
+        return MessageDraft(
+            id: MessageID("00000000-0000-4000-8000-0000000000e1")!, app: 1, dialect: "native", audience: audience,
+            content: content, options: options, startAt: startAt, createdAt: origin,
+            expiresAt: startAt + .seconds(200_000))
+    }
+
+    @Test("in the calendar is listed at the time that every recipient's clock shows")
+    func calendar() async throws {
+        try await ConsoleFixture.open { fixture in
+            let wall = try #require(Timestamp(rfc3339: "2027-07-01T08:00:00Z"))
+            var draft = Self.draft(startAt: MessageLife.firstStart(of: wall), recipientsTime: wall)
+            draft.app = fixture.app.key
+            draft.createdAt = fixture.clock.now
+            try await fixture.store.write(.control) { [draft] in try $0.insertMessage(draft) }
+            let cookie = try await fixture.signIn()
+            let page = try await fixture.get(fixture.page("calendar"), cookie: cookie).text
+            #expect(page.contains(#"<h2><time datetime="2027-07-01">"#))
+            #expect(page.contains(#"<li><time datetime="2027-07-01 08:00">2027-07-01 08:00</time>"#))
+            #expect(page.contains("In each recipient&#39;s own time") && !page.contains("2027-06-30"))
+        }
+    }
+}
