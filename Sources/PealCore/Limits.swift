@@ -75,6 +75,9 @@ package enum Limits {
     package static let conditionDepthResolvedMax = 64
     package static let conditionValuesMax = 1000
     package static let conditionBytesMax = 64 * 1024
+    package static let conditionBytesResolvedMax = 256 * 1024
+    /// Devices times conditions that planning a message evaluates: the writer waits meanwhile.
+    package static let conditionTestsWhilePlanningMax = 200_000
     package static let conditionDaysMax: Int64 = 3650
     package static let segmentsPerAppMax = 1000
     package static let devicesPerBatchMax = 1000

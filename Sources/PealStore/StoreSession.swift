@@ -60,6 +60,7 @@ struct StoreSession: StoreWriting {
     /// nothing outdated.
     final class Memo {
         var words: [ExactText: Int64] = [:]
+        var locales: LocaleIndex?
         /// The kinds of words that have reached their limit.
         var fullKinds: Set<WordTable.Kind> = []
         var topics: [ExactText: Int64] = [:]

@@ -26,4 +26,18 @@ struct WordTests {
         #expect(numbers[0] != WordTable.none && numbers[1] == WordTable.none && numbers[2] == numbers[0])
         #expect(numbers[3] != WordTable.none)
     }
+
+    @Test("are found by a language range as its comparison says")
+    func ranges() {
+        let locales = ["de", "DE", "de-AT", "de_at", "den", "de-", "-", "d", "en-x-1", "zh-Hant-TW", "zh_hant", "e"]
+        var index = LocaleIndex(locales.enumerated().map { (name: $1, number: Int64($0)) })
+        for range in locales + ["de-a", "zh", "x"] {
+            let expected = locales.indices.filter { Condition.locale(locales[$0], isIn: range) }.map(Int64.init)
+            let found = index.numbers(in: range)
+            #expect(found == Set(expected), "\(range)")
+        }
+        var empty = LocaleIndex([])
+        let none = empty.numbers(in: "de")
+        #expect(none.isEmpty)
+    }
 }

@@ -29,6 +29,7 @@ extension StoreSession {
                 ON CONFLICT DO NOTHING
                 """)
             number = try knownNumber(of: word, kind)
+            memo.locales = nil
         }
         guard let number else { throw PealError.damaged("a dictionary") }
         memo.words[memoKey] = number
@@ -53,16 +54,56 @@ extension StoreSession {
         return try connection.value("SELECT name FROM word WHERE number = \(number)")
     }
 
-    /// The numbers of the locales that a language range (RFC 4647) matches. Reads every locale that devices ever named.
+    /// The numbers of the locales that a language range (RFC 4647) matches. Reads every locale that devices ever named,
+    /// once for all ranges of a condition.
     func localeNumbers(in range: String) throws -> Set<Int64> {
-        var numbers: Set<Int64> = []
-        try connection.scan(WordTable.all(.locale)) { row in
-            if Condition.locale(row.text(1), isIn: range) { numbers.insert(row.int(0)) }
+        if memo.locales == nil {
+            var words: [(name: String, number: Int64)] = []
+            try connection.scan(WordTable.all(.locale)) { words.append(($0.text(1), $0.int(0))) }
+            memo.locales = LocaleIndex(words)
         }
-        return numbers
+        return memo.locales?.numbers(in: range) ?? []
     }
 
     func locale(_ number: Int32) throws -> String? { try word(Int64(number)) }
 
     func timeZone(_ number: Int32) throws -> String? { try word(Int64(number)) }
+}
+
+/// All locales in order, to look up those in a language range: a condition may name many ranges, and phones choose the
+/// locales.
+struct LocaleIndex {
+    private let words: [(text: [UInt8], number: Int64)]
+    private var found: [[UInt8]: Set<Int64>] = [:]
+
+    init(_ words: [(name: String, number: Int64)]) {
+        self.words = words.map { (Condition.folded($0.name), $0.number) }
+            .sorted { $0.text.lexicographicallyPrecedes($1.text) }
+    }
+
+    /// The numbers of the locales that equal the range, or continue it with another subtag.
+    mutating func numbers(in range: String) -> Set<Int64> {
+        let range = Condition.folded(range)
+        if let known = found[range] { return known }
+        let below = range + [UInt8(ascii: "-")]
+        let equal = words[start(of: range)...].prefix { $0.text == range }
+        let longer = words[start(of: below)...].prefix { $0.text.starts(with: below) }
+        let numbers = Set((equal + longer).map(\.number))
+        found[range] = numbers
+        return numbers
+    }
+
+    /// The index of the first locale that does not precede the text.
+    private func start(of text: [UInt8]) -> Int {
+        var range = words.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if words[middle].text.lexicographicallyPrecedes(text) {
+                range = middle + 1..<range.upperBound
+            } else {
+                range = range.lowerBound..<middle
+            }
+        }
+        return range.lowerBound
+    }
 }
