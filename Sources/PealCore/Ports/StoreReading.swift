@@ -36,6 +36,8 @@ package protocol StoreReading {
     /// Ids of users with an active device that contain `part`, ignoring letter case, in ascending order. Reads at most
     /// `Limits.searchedRowsMax` users.
     func userIDs(app: AppKey, containing part: String?, limit: Int) throws -> [String]
+    /// The highest key that a device of the app has had. The app has at most so many devices.
+    func lastDeviceKey(app: AppKey) throws -> DeviceKey
     /// The number of active devices on that route; nil counts all routes.
     func deviceCount(app: AppKey, route: Route?) throws -> Int
 

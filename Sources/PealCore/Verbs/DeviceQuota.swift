@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Limits the devices of an app, the topics of a device, and the subscriptions that one batch may change. The store
-/// counts an app's devices at most once a minute; in between, this server counts those that it adds and deletes.
-/// Therefore servers that share a database may exceed the limit a little.
+/// Limits the devices of an app, the topics of a device, and the subscriptions that one batch may change. An app's
+/// devices are counted at most once a minute; in between, this server counts those that it adds and deletes. Therefore
+/// servers that share a database may exceed the limit a little.
 package final class DeviceQuota: Sendable {
     private struct Count {
         var devices: Int
@@ -87,7 +87,11 @@ package final class DeviceQuota: Sendable {
 
     private func count(_ app: AppKey, _ store: any Store, at now: Duration) async throws {
         defer { state.withLock { $0.counting[app] = nil } }
-        let devices = try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+        // A count reads all devices and waits for the long reads of other apps, so an app that cannot be nearly full is
+        // not counted.
+        let most = try await store.read(.brief) { Int(try $0.lastDeviceKey(app: app)) }
+        let isCounted = most > devicesPerApp / 2
+        let devices = isCounted ? try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) } : most
         state.withLock { state in
             if state.counts.count >= Self.appsMax { state.counts.removeAll() }
             state.counts[app] = Count(devices: devices, at: now)
