@@ -202,6 +202,7 @@ package enum Limits {
     // Writer
     package static let writerItemsWaitingMax = 4096
     package static let writerItemsPerCommitMax = 512
+    package static let writerChangesPerCommitMax = 20_000
 }
 
 extension Limits {
@@ -259,6 +260,8 @@ extension Limits {
 
     /// How many locales, and how many time zones, all devices of a server may have.
     package static let wordsMax = 10_000
+    /// How many of them the devices of one app may add while a server runs.
+    package static let wordsPerAppMax = 2000
 
     // Guessing and quotas
     package static let authenticationFailuresPerMinute = 60

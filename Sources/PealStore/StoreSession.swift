@@ -14,6 +14,7 @@ struct StoreSession: StoreWriting {
         /// Compose what is sent to each webhook.
         let composers: ReportComposers
         let cohorts = CohortRates()
+        let newWords = NewWords()
 
         init(key: CurrentKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers) {
             self.key = key

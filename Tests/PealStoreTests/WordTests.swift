@@ -16,15 +16,33 @@ struct WordTests {
                 SELECT i + 1000000, \(WordTable.Kind.locale), 'x' || i FROM n
                 """)
         }
+        let app = fixture.app
         let numbers = try await fixture.store.write(.control) { store in
             let session = try #require(store as? StoreSession)
             return [
-                try session.number(of: "de", .locale), try session.number(of: "fr", .locale),
-                try session.number(of: "de", .locale), try session.number(of: "Europe/Vienna", .timeZone),
+                try session.number(of: "de", .locale, app: app), try session.number(of: "fr", .locale, app: app),
+                try session.number(of: "de", .locale, app: app),
+                try session.number(of: "Europe/Vienna", .timeZone, app: app),
             ]
         }
         #expect(numbers[0] != WordTable.none && numbers[1] == WordTable.none && numbers[2] == numbers[0])
         #expect(numbers[3] != WordTable.none)
+    }
+
+    @Test("of one app's phones leave room for those of others")
+    func shares() async throws {
+        let fixture = try await Fixture(.sqlite)
+        let (app, other) = (fixture.app, try await fixture.test.makeApp("Other", randomness: .init(seed: 9)).key)
+        let (own, late, others) = try await fixture.store.write(.control) { store in
+            let session = try #require(store as? StoreSession)
+            let numbers = try (0...Limits.wordsPerAppMax).map { try session.number(of: "x\($0)", .timeZone, app: app) }
+            return (
+                numbers, try session.number(of: "x0", .timeZone, app: app),
+                try session.number(of: "Europe/Vienna", .timeZone, app: other)
+            )
+        }
+        #expect(own.dropLast().allSatisfy { $0 != WordTable.none } && own.last == WordTable.none)
+        #expect(late == own[0] && others != WordTable.none)
     }
 
     @Test("are found by a language range as its comparison says")

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import Synchronization
 
 /// `word`: interned texts, such as locales and time zones, that many devices share. Devices refer to them by number; 0
 /// means none.
@@ -14,15 +15,15 @@ enum WordTable {
 }
 
 extension StoreSession {
-    /// The number of `word`; a new word gets one, unless there are `Limits.wordsMax` already: phones choose the words,
-    /// all apps share them, and conditions on locales read all of them.
-    func number(of word: String?, _ kind: WordTable.Kind) throws -> Int64 {
+    /// The number of `word`; a new word gets one, unless there are `Limits.wordsMax` already, or the app's devices have
+    /// added too many: phones choose the words, all apps share them, and conditions on locales read all of them.
+    func number(of word: String?, _ kind: WordTable.Kind, app: AppKey) throws -> Int64 {
         guard let word else { return WordTable.none }
         let memoKey = ExactText("\(kind.rawValue) \(word)")
         if let known = memo.words[memoKey] { return known }
         var number = try knownNumber(of: word, kind)
         if number == nil {
-            guard try hasRoom(kind) else { return WordTable.none }
+            guard try hasRoom(kind), context.newWords.mayAdd(kind, app) else { return WordTable.none }
             try connection.post(
                 """
                 INSERT INTO word (number, kind, name) VALUES (\(try nextNumber("word")), \(kind), \(word))
@@ -68,6 +69,26 @@ extension StoreSession {
     func locale(_ number: Int32) throws -> String? { try word(Int64(number)) }
 
     func timeZone(_ number: Int32) throws -> String? { try word(Int64(number)) }
+}
+
+/// How many words each app's devices have added since the server started: the phones of one app must not use up the
+/// words of all.
+final class NewWords: Sendable {
+    private struct Share: Hashable {
+        let app: AppKey
+        let kind: WordTable.Kind
+    }
+
+    private let added = Mutex<[Share: Int]>([:])
+
+    /// Whether the app may add a word, which is counted.
+    func mayAdd(_ kind: WordTable.Kind, _ app: AppKey) -> Bool {
+        added.withLock { added in
+            guard added[Share(app: app, kind: kind), default: 0] < Limits.wordsPerAppMax else { return false }
+            added[Share(app: app, kind: kind), default: 0] += 1
+            return true
+        }
+    }
 }
 
 /// All locales in order, to look up those in a language range: a condition may name many ranges, and phones choose the
