@@ -108,6 +108,13 @@ struct ConditionStoreTests {
             ]), [1, 4, 5]
         ),
         (
+            "a set in several places",
+            .or([
+                .and([.topic("a"), .user("anna")]), .and([.topic("a"), .topic("b")]),
+                .not(.or([.topic("a"), .topic("b"), .topic("c")])),
+            ]), [1, 2, 5]
+        ),
+        (
             "not of rows in several places",
             .not(
                 .or([

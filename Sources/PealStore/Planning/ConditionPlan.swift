@@ -22,6 +22,21 @@ indirect enum ConditionPlan: Sendable, Hashable {
         case .rows: 1
         }
     }
+
+    /// Whether it names a set of keys in several places.
+    var repeatsSets: Bool {
+        var seen: Set<ConditionPlan> = []
+        return !hasOnlyNewSets(&seen)
+    }
+
+    private func hasOnlyNewSets(_ seen: inout Set<ConditionPlan>) -> Bool {
+        switch self {
+        case .and(let parts), .or(let parts): parts.allSatisfy { $0.hasOnlyNewSets(&seen) }
+        case .not(let part): part.hasOnlyNewSets(&seen)
+        case .topic, .user, .device: seen.insert(self).inserted
+        case .rows: true
+        }
+    }
 }
 
 extension Condition {

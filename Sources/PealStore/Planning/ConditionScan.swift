@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// Evaluates a condition over a range of keys. It holds one row at a time, and as many bitmaps as conditions are
-/// nested; one for each set of keys if tests of rows are in several places of the condition.
+/// nested; one for each set of keys if tests of rows, or the same set, are in several places of the condition.
 struct ConditionScan {
     let session: StoreSession
     let app: AppKey
@@ -16,7 +16,7 @@ struct ConditionScan {
 
     /// - Parameter wanted: the devices to search; nil for all active devices of the route.
     func matching(_ plan: ConditionPlan, in wanted: KeySet?) throws -> KeySet {
-        guard plan.rowTestCount > 1 else { return try parts(of: plan, in: wanted) }
+        guard plan.rowTestCount > 1 || plan.repeatsSets else { return try parts(of: plan, in: wanted) }
         guard range.upperBound - range.lowerBound < Limits.rangeKeys else { return try inPieces(plan, in: wanted) }
         let wanted = try wanted ?? everybody()
         var sets: [ConditionPlan: KeySet] = [:]
