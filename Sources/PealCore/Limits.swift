@@ -75,6 +75,9 @@ package enum Limits {
     package static let conditionDepthResolvedMax = 64
     package static let conditionValuesMax = 1000
     package static let conditionBytesMax = 64 * 1024
+    package static let conditionBytesResolvedMax = 256 * 1024
+    /// Devices times conditions that planning a message evaluates: the writer waits meanwhile.
+    package static let conditionTestsWhilePlanningMax = 200_000
     package static let conditionDaysMax: Int64 = 3650
     package static let segmentsPerAppMax = 1000
     package static let devicesPerBatchMax = 1000
@@ -199,6 +202,7 @@ package enum Limits {
     // Writer
     package static let writerItemsWaitingMax = 4096
     package static let writerItemsPerCommitMax = 512
+    package static let writerChangesPerCommitMax = 20_000
 }
 
 extension Limits {
@@ -256,6 +260,8 @@ extension Limits {
 
     /// How many locales, and how many time zones, all devices of a server may have.
     package static let wordsMax = 10_000
+    /// How many of them the devices of one app may add while a server runs.
+    package static let wordsPerAppMax = 2000
 
     // Guessing and quotas
     package static let authenticationFailuresPerMinute = 60

@@ -67,10 +67,10 @@ final class SQLiteConnection: SQLConnection {
     }
 
     private func run(_ statement: OpaquePointer) throws -> Int {
-        let before = sqlite3_total_changes(database.sqliteConnection)
+        let before = changeCount
         while try step(statement) {}
         // A statement that changes no table leaves `sqlite3_changes` at the value of the previous statement.
-        guard sqlite3_total_changes(database.sqliteConnection) != before else { return 0 }
+        guard changeCount != before else { return 0 }
         return Int(sqlite3_changes(database.sqliteConnection))
     }
 
@@ -114,6 +114,9 @@ final class SQLiteConnection: SQLConnection {
         prepared[sql] = made
         return made
     }
+
+    /// The rows changed since the connection was opened. It wraps around.
+    var changeCount: Int32 { sqlite3_total_changes(database.sqliteConnection) }
 
     var isInTransaction: Bool { sqlite3_get_autocommit(database.sqliteConnection) == 0 }
 

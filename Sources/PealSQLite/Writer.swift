@@ -110,34 +110,52 @@ final class Writer: Sendable {
     }
 
     /// Reports that the database accepts writes again. A batch whose items all failed proves nothing.
-    private func note(_ outcomes: [Outcome]) {
-        guard isRefused, outcomes.contains(where: { (try? $0.get()) != nil }) else { return }
+    private func note(_ outcomes: [Outcome?]) {
+        guard isRefused, outcomes.contains(where: { (try? $0?.get()) != nil }) else { return }
         isRefused = false
         report("the database accepts writes again")
     }
 
     private typealias Outcome = Result<@Sendable () -> Void, any Error>
 
+    /// Runs the writes of a batch for which the transaction has room. All others wait for the whole transaction, so once
+    /// it has changed many rows, it takes only one more from each lane of large writes.
+    /// - Returns: an outcome for each write; nil for one that must wait for the next transaction.
+    private func runs(
+        _ batch: [WriteItem], _ connection: SQLiteConnection, _ run: (WriteItem) throws -> Outcome
+    ) throws -> [Outcome?] {
+        let before = connection.changeCount
+        var lastLane: WriteLane?
+        return try batch.map { item in
+            let isFull = connection.changeCount &- before > Limits.writerChangesPerCommitMax
+            if isFull, item.lane == lastLane, [.batch, .rest].contains(item.lane) { return nil }
+            lastLane = item.lane
+            return try run(item)
+        }
+    }
+
     /// Runs a batch as one transaction and makes it durable. Writes rarely fail, and savepoints are expensive, so a
     /// batch first runs without them; if a write fails, the batch starts again, with a savepoint for each write.
     /// - Throws: when the database itself failed; then nothing was written.
-    private func outcomes(of batch: [WriteItem], _ connection: SQLiteConnection) throws -> [Outcome] {
+    private func outcomes(of batch: [WriteItem], _ connection: SQLiteConnection) throws -> [Outcome?] {
         if !expectsFailures || batch.count == 1 {
             do {
-                return try transaction(connection) { try batch.map { .success(try $0.run(connection)) } }
+                return try transaction(connection) {
+                    try runs(batch, connection) { .success(try $0.run(connection)) }
+                }
             } catch {
                 if let failure = SQLiteFailure.of(error), failure.concernsDatabase { throw failure }
                 if batch.count == 1 { return [.failure(error)] }
             }
         }
-        let outcomes = try transaction(connection) { try batch.map { try run($0, connection) } }
-        expectsFailures = outcomes.contains { (try? $0.get()) == nil }
+        let outcomes = try transaction(connection) { try runs(batch, connection) { try run($0, connection) } }
+        expectsFailures = outcomes.contains { if case .failure = $0 { true } else { false } }
         return outcomes
     }
 
     private func transaction(
-        _ connection: SQLiteConnection, _ body: () throws -> [Outcome]
-    ) throws -> [Outcome] {
+        _ connection: SQLiteConnection, _ body: () throws -> [Outcome?]
+    ) throws -> [Outcome?] {
         do {
             try connection.execute("BEGIN IMMEDIATE", [])
             let outcomes = try body()
@@ -152,12 +170,14 @@ final class Writer: Sendable {
         }
     }
 
-    private func finish(_ batch: [WriteItem], _ outcomes: [Outcome]) {
+    private func finish(_ batch: [WriteItem], _ outcomes: [Outcome?]) {
         note(outcomes)
+        queue.putBack(zip(batch, outcomes).filter { $0.1 == nil }.map(\.0))
         for (item, outcome) in zip(batch, outcomes) {
             switch outcome {
             case .success(let wake): wake()
             case .failure(let error): item.fail(SQLiteFailure.refusal(error))
+            case nil: break
             }
         }
     }
@@ -227,6 +247,13 @@ final class WriteQueue: Sendable {
             }
             if batch.isEmpty { state.isDraining = false }
             return batch
+        }
+    }
+
+    /// Returns writes of the last batch, which precede all that have been added since.
+    func putBack(_ items: [WriteItem]) {
+        state.withLock { state in
+            for item in items.reversed() { state.lanes[item.lane.rawValue].prepend(item) }
         }
     }
 

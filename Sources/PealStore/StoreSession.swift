@@ -14,6 +14,7 @@ struct StoreSession: StoreWriting {
         /// Compose what is sent to each webhook.
         let composers: ReportComposers
         let cohorts = CohortRates()
+        let newWords = NewWords()
 
         init(key: CurrentKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers) {
             self.key = key
@@ -60,6 +61,7 @@ struct StoreSession: StoreWriting {
     /// nothing outdated.
     final class Memo {
         var words: [ExactText: Int64] = [:]
+        var locales: LocaleIndex?
         /// The kinds of words that have reached their limit.
         var fullKinds: Set<WordTable.Kind> = []
         var topics: [ExactText: Int64] = [:]

@@ -89,6 +89,7 @@ def work(directory, plain, secure, start, simulator, report, quick):
     report.begin("Streams and batches as large as a caller with a key may ask for")
     attack_streams.held_streams(plain, report)
     attack_streams.large_batches(plain, report)
+    attack_streams.large_conditions(plain, report)
     report.begin("Bodies that are expensive to read, before and after the caller is known")
     attack_bodies.strangers_bodies(plain, report)
     attack_bodies.bombs(plain, report)

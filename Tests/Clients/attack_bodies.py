@@ -116,6 +116,7 @@ def bombs(target, report):
         "a million equal names": (b"{" + b'"a":1,' * 690_000 + b'"a":1}', {}, {400, 413}),
         "a number of a million digits": (b'{"name":' + b"9" * 1_000_000 + b"}", {}, {400}),
         "a text of four million escapes": (b'{"name":"' + b"\\u0061" * 690_000 + b'"}', {}, {400}),
+        "a million combining marks": (('{"name":"a' + "\u0301\u0316" * 500_000 + '"}').encode(), {}, {400}),
     }
     answers = {}
     for name, (body, headers, expected) in documents.items():

@@ -14,6 +14,7 @@ STREAMS = 300
 STREAMS_PER_APP = 32
 # What the largest batch may name: 1,000 topics for each of 180 devices is as many JSON values as a body may have.
 BATCH_DEVICES, BATCH_TOPICS = 180, 1000
+CONDITION_DEVICES = 1000
 
 
 def held_streams(target, report):
@@ -76,6 +77,42 @@ def large_batches(target, report):
         len(refusals) == len(attackers) and named,
         f"{len(attackers)} batches with {BATCH_DEVICES * BATCH_TOPICS:,} new topics: the rest of each is refused by name")
     report.note(max(taken) < 2 * report.patience, f"another write meanwhile took at most {max(taken):.2f} s")
+
+
+def large_conditions(target, report):
+    """Messages whose conditions test very much of every device, while another client writes."""
+    app = target.peal.app("Conditions")
+    devices = [
+        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"], "attributes": {"n": 1},
+         "locale": f"en-x-{number}"} for number in range(CONDITION_DEVICES)]
+    call(target, "POST", f"/peal/v1/apps/{app}/devices:batch", {"devices": devices})
+    values = ["%060d" % number for number in range(900)]
+    call(target, "PUT", f"/peal/v1/apps/{app}/segments/values", {"where": {"attribute": {"name": "n", "in": values}}})
+    wheres = {
+        "12,000 values": [{"attribute": {"name": "n", "in": list(range(10, 1010))}} for _ in range(12)],
+        "rows in 80 places": [
+            {"and": [{"topic": "all"}, {"attribute": {"name": "n", "is": -number}}]} for number in range(80)],
+        "250 locales": [{"locale": f"en-y-{number}"} for number in range(250)],
+        "250 segments of 60 KB": [{"segment": "values"}] * 250,
+    }
+    answers, taken, ended = {}, [], threading.Event()
+
+    def write():
+        while not ended.is_set():
+            start = time.monotonic()
+            status, _ = call(target, "PUT", f"/peal/v1/apps/{app}/topics/other", {})
+            taken.append(time.monotonic() - start if status == 200 else float("inf"))
+            time.sleep(0.02)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for name, parts in wheres.items():
+        body = {"audience": {"where": {"or": parts}}, "content": {"body": "x"}}
+        answers[name], _ = call(target, "POST", f"/peal/v1/apps/{app}/messages", body)
+    ended.set()
+    writer.join()
+    report.note(list(answers.values()) == [202, 202, 202, 400], f"messages with large conditions: {answers}")
+    report.note(max(taken) < report.patience, f"another write meanwhile took at most {max(taken):.2f} s")
 
 
 def odd_addresses(target, report):

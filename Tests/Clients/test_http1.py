@@ -127,6 +127,24 @@ def test_any_valid_host_is_served(server, host):
         assert "200" in answer(file)[0]
 
 
+MARKS = "a" + "\u0301\u0316" * 15_000
+
+
+@pytest.mark.parametrize("field", ["Cookie", "Accept-Language", "Authorization", "Expect", "X-Own"])
+def test_a_field_with_very_many_combining_marks_is_refused(server, field):
+    with connect(server) as connection, connection.makefile("rb") as file:
+        # Comparing the value would take most of a second.
+        connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: x\r\n{field}: {MARKS}\r\n\r\n".encode())
+        assert "400" in answer(file)[0]
+        assert file.read() == b""
+
+
+def test_a_field_with_an_accent_is_served(server):
+    with connect(server) as connection, connection.makefile("rb") as file:
+        connection.sendall("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Own: cafe\u0301\r\n\r\n".encode())
+        assert "200" in answer(file)[0]
+
+
 def test_http_1_0_needs_no_host(server):
     with connect(server) as connection, connection.makefile("rb") as file:
         connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")

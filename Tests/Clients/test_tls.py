@@ -4,6 +4,9 @@ import socket
 import ssl
 import urllib.parse
 
+import h2.config
+import h2.connection
+import h2.events
 import pytest
 from certificates import write_certificate
 from peal_server import Peal
@@ -84,3 +87,23 @@ def test_a_request_without_exactly_one_valid_host_is_refused(secure, host):
         connection.sendall(f"GET /healthz HTTP/1.1\r\n{host}\r\n".encode())
         answer = file.read()
         assert answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1
+
+
+def test_an_http2_request_with_very_many_combining_marks_is_refused(secure):
+    marks = "a" + "\u0301\u0316" * 500
+    with connect(secure, "h2") as connection:
+        client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+        client.initiate_connection()
+        for stream, value in [(1, marks), (3, "cafe\u0301")]:
+            fields = [(":method", "GET"), (":scheme", "https"), (":authority", "x"), (":path", "/healthz")]
+            client.send_headers(stream, [*fields, ("x-own", value)], end_stream=True)
+        connection.sendall(client.data_to_send())
+        statuses = {}
+        while len(statuses) < 2:
+            piece = connection.recv(65536)
+            assert piece, statuses
+            for event in client.receive_data(piece):
+                if isinstance(event, h2.events.ResponseReceived):
+                    statuses[event.stream_id] = dict(event.headers)[":status"]
+            connection.sendall(client.data_to_send())
+        assert statuses == {1: "400", 3: "200"}

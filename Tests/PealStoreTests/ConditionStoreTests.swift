@@ -100,6 +100,28 @@ struct ConditionStoreTests {
             "and of or",
             .and([.or([.topic("a"), .topic("b")]), .or([.locale("en"), .attribute("age", [.init(.is, 30)])])]), [1, 3]
         ),
+        (
+            "rows in several places",
+            .or([
+                .and([.topic("a"), .attribute("plan", [.init(.is, "pro")])]), .and([.topic("c"), .locale("de")]),
+                .and([.not(.topic("b")), .locale("fr")]),
+            ]), [1, 4, 5]
+        ),
+        (
+            "a set in several places",
+            .or([
+                .and([.topic("a"), .user("anna")]), .and([.topic("a"), .topic("b")]),
+                .not(.or([.topic("a"), .topic("b"), .topic("c")])),
+            ]), [1, 2, 5]
+        ),
+        (
+            "not of rows in several places",
+            .not(
+                .or([
+                    .and([.topic("a"), .locale("de-at")]),
+                    .and([.topic("c"), .attribute("age", [.init(.lt, 20)])]),
+                ])), [2, 3, 5]
+        ),
     ]
 
     @Test("a condition alone applies to all devices", arguments: StoreUnderTest.allCases)
@@ -208,6 +230,48 @@ struct ConditionStoreTests {
         }
     }
 
+    @Test("a condition with thousands of values is looked up, not compared value by value")
+    func manyValues() async throws {
+        let fixture = try await Fixture(.sqlite)
+        let (app, now) = (fixture.app, fixture.now)
+        try await fixture.store.write(.control) { session in
+            for number in 1...1000 {
+                let registration = Self.registration(number, attributes: [("n", .integer(Int64(number)))])
+                _ = try session.register(registration, app: app, now: now)
+            }
+        }
+        let parts = (0..<10).map { part -> Condition in
+            let values = (0..<Limits.conditionValuesMax).map { JSON.integer(999 + part * 1000 + $0) }
+            return .attribute("n", [.init(.in, .array(values))])
+        }
+        let (_, plan) = try await fixture.send(Self.audience(.or(parts)))
+        #expect(plan.audienceEstimate == 2)
+        #expect(try await Worker(fixture: fixture).run().count == 2)
+    }
+
+    @Test("planning leaves a large condition on many named devices to the slices; a count does not")
+    func namedDevices() async throws {
+        let fixture = try await Fixture(.sqlite)
+        let (app, now) = (fixture.app, fixture.now)
+        try await fixture.store.write(.control) { session in
+            for number in 1...300 {
+                let registration = Self.registration(number, locale: number == 7 ? "de" : "en")
+                _ = try session.register(registration, app: app, now: now)
+            }
+        }
+        var audience = Audience()
+        audience.devices = (1...300).map(Fixture.deviceID)
+        audience.condition = .and(Array(repeating: .locale("de"), count: 700))
+        let (id, plan) = try await fixture.send(audience)
+        #expect(plan.audienceEstimate == 300)
+        #expect(try await Worker(fixture: fixture).run() == [7])
+        #expect(try await fixture.state(id) == .sent)
+        let counted = audience
+        #expect(
+            try await fixture.store.read { try $0.audienceCount(app: app, counted, environment: nil, now: now) }
+                == [.ios: 1])
+    }
+
     @Test("constants are evaluated while planning, and tests of rows come together")
     func plans() async throws {
         let fixture = try await Fixture(.sqlite)
@@ -229,7 +293,8 @@ struct ConditionStoreTests {
                     .topic(1, isExcluded: false),
                     .rows(
                         .and([
-                            .attribute("age", [.init(.gt, 1)]), .not(.seen(since: now - .seconds(86_400))),
+                            .attribute("age", [.init(ofAttribute: .init(.gt, 1))]),
+                            .not(.seen(since: now - .seconds(86_400))),
                         ])),
                 ]))
         #expect(try await plan(.not(.not(.topic("t")))) == .not(.not(.topic(1, isExcluded: false))))

@@ -25,6 +25,47 @@ struct WriteQueueTests {
         #expect(try queue.put(item(.rest)), "the drain had ended")
     }
 
+    @Test("what is put back precedes later writes of its lane")
+    func putBack() throws {
+        let queue = WriteQueue()
+        for _ in 0..<3 { _ = try queue.put(item(.batch)) }
+        let batch = queue.takeBatch()
+        queue.putBack(Array(batch.dropFirst()))
+        for _ in 0..<4 { _ = try queue.put(item(.batch)) }
+        _ = try queue.put(item(.intake))
+        #expect(queue.takeBatch().map(\.lane) == [.intake, .batch, .batch, .batch, .batch])
+        #expect(queue.takeBatch().map(\.lane) == [.batch, .batch])
+        #expect(queue.takeBatch().isEmpty)
+    }
+
+    @Test("a batch that changed many rows is committed before the next one begins")
+    func largeBatches() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let gate = Gate()
+        let runs = Mutex(0)
+        let held = Task { try await test.engine.write(.control) { _ in gate.wait() } }
+        let large = Task {
+            try await test.engine.write(.batch) { connection in
+                runs.withLock { $0 += 1 }
+                _ = try connection.execute(
+                    """
+                    INSERT INTO word (number, kind, name)
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
+                    SELECT i + 1000000, 1, 'x' || i FROM n
+                    """, [])
+            }
+        }
+        // In the same transaction, its failure would repeat the large one.
+        let failing = Task {
+            try await test.engine.write(.batch) { _ in throw PealError(.conflict, "fails") }
+        }
+        gate.open()
+        try await held.value
+        try await large.value
+        await #expect(throws: PealError.self) { try await failing.value }
+        #expect(runs.withLock { $0 } == 1)
+    }
+
     @Test("a closed queue refuses writes")
     func closed() {
         let queue = WriteQueue()
@@ -76,22 +117,23 @@ struct ReadersTests {
         #expect(Readers.count(.heavy, processors: 64) == 4)
     }
 
-    /// Blocks the thread of a read until it is opened.
-    private final class Gate: Sendable {
-        private let lock = NSCondition()
-        private let isOpen = Mutex(false)
+}
 
-        func wait() {
-            lock.lock()
-            while !isOpen.withLock({ $0 }) { lock.wait() }
-            lock.unlock()
-        }
+/// Blocks the thread of a read or a write until it is opened.
+private final class Gate: Sendable {
+    private let lock = NSCondition()
+    private let isOpen = Mutex(false)
 
-        func open() {
-            lock.lock()
-            isOpen.withLock { $0 = true }
-            lock.broadcast()
-            lock.unlock()
-        }
+    func wait() {
+        lock.lock()
+        while !isOpen.withLock({ $0 }) { lock.wait() }
+        lock.unlock()
+    }
+
+    func open() {
+        lock.lock()
+        isOpen.withLock { $0 = true }
+        lock.broadcast()
+        lock.unlock()
     }
 }

@@ -87,7 +87,8 @@ enum AuthorizationHeader: Equatable {
         case "basic":
             // Names and secrets contain no control characters (RFC 7617 §2).
             guard let bytes = Base64URL.decode(value), !bytes.contains(0),
-                let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":")
+                let text = String(validating: bytes, as: UTF8.self), !CombiningMarks.areTooMany(in: text),
+                let colon = text.firstIndex(of: ":")
             else { return nil }
             self = .basic(name: String(text[..<colon]), secret: String(text[text.index(after: colon)...]))
         default: return nil

@@ -36,6 +36,8 @@ package struct KeySet: Sendable {
     /// The number of words in memory, for tests.
     package var wordCount: Int { pieces.reduce(0) { $0 + $1.count } }
 
+    package var range: ClosedRange<DeviceKey> { base...last }
+
     /// nil outside the range.
     private func bit(of key: DeviceKey) -> Int? { key >= base && key <= last ? Int(key - base) : nil }
 

@@ -88,9 +88,13 @@ package indirect enum Condition: Sendable, Hashable {
 
     /// Whether `locale` equals `range` or begins with it at a subtag boundary, ignoring letter case; `_` is `-`.
     package static func locale(_ locale: String, isIn range: String) -> Bool {
-        let fold = { (text: String) in text.utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 | 0x20 } }
-        let (locale, range) = (fold(locale), fold(range))
-        return locale.starts(with: range) && (locale.count == range.count || locale[range.count] == fold("-")[0])
+        let (locale, range) = (folded(locale), folded(range))
+        return locale.starts(with: range) && (locale.count == range.count || locale[range.count] == UInt8(ascii: "-"))
+    }
+
+    /// A locale or a range for comparisons: in lower case, with `-` between subtags.
+    package static func folded(_ text: String) -> [UInt8] {
+        text.utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 | 0x20 }
     }
 
     /// The greatest age of the last registration for `seen`. It is limited, because any number of days may be stored.
@@ -113,55 +117,11 @@ package struct ConditionTest: Sendable, Hashable {
         self.value = value
     }
 
-    /// Whether an attribute passes: texts are compared by bytes, numbers by value, and values of different types are
-    /// neither equal nor ordered. null counts as missing; a missing attribute passes only `{"exists": false}`.
-    package func passes(_ given: JSON?) -> Bool {
-        let given = given.flatMap { $0.isNull ? Optional.none : $0 }
-        guard test != .exists else { return (given != nil) == value.boolValue }
-        guard let given else { return false }
-        return passes { Self.order(given, $0) }
-    }
+    /// As `PreparedTest.passes(attribute:)`, for one device.
+    package func passes(_ given: JSON?) -> Bool { PreparedTest(ofAttribute: self).passes(attribute: given) }
 
-    /// Whether a version passes; one that cannot be read counts as missing.
-    package func passes(version text: String?) -> Bool {
-        let given = text.flatMap(VersionNumber.init)
-        guard test != .exists else { return (given != nil) == value.boolValue }
-        guard let given else { return false }
-        return passes { other in
-            other.stringValue.flatMap(VersionNumber.init).map { given < $0 ? .less : given == $0 ? .equal : .greater }
-        }
-    }
-
-    private enum Order {
-        case less, equal, greater
-    }
-
-    /// - Parameter order: of the given value to another; nil if they cannot be compared.
-    private func passes(_ order: (JSON) -> Order?) -> Bool {
-        switch test {
-        case .is: order(value) == .equal
-        case .in: value.arrayValue?.contains { order($0) == .equal } ?? false
-        case .gt: order(value) == .greater
-        case .gte: [.greater, .equal].contains(order(value))
-        case .lt: order(value) == .less
-        case .lte: [.less, .equal].contains(order(value))
-        case .exists: false
-        }
-    }
-
-    /// Booleans are equal or cannot be compared.
-    private static func order(_ left: JSON, _ right: JSON) -> Order? {
-        switch (left, right) {
-        case (.bool(let left), .bool(let right)): return left == right ? .equal : nil
-        case (.string(let left), .string(let right)):
-            if left.utf8.elementsEqual(right.utf8) { return .equal }
-            return left.utf8.lexicographicallyPrecedes(right.utf8) ? .less : .greater
-        case (.number(let left), .number(let right)):
-            let (left, right) = (DecimalNumber(left), DecimalNumber(right))
-            return left < right ? .less : left == right ? .equal : .greater
-        default: return nil
-        }
-    }
+    /// As `PreparedTest.passes(version:)`, for one device.
+    package func passes(version text: String?) -> Bool { PreparedTest(ofVersion: self).passes(version: text) }
 }
 
 /// A condition in the form of the API, which the store keeps too.
@@ -231,8 +191,8 @@ extension ConditionTest {
 }
 
 /// The exact value of a JSON number, for comparisons: `0.digits` times ten to the power of `exponent`. Numbers of any
-/// length are compared without rounding.
-struct DecimalNumber: Comparable {
+/// length are compared without rounding, and equal ones have equal members.
+struct DecimalNumber: Hashable, Comparable {
     private let isNegative: Bool
     private let exponent: Int
     /// Without zeros at both ends; empty for 0.

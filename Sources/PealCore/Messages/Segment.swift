@@ -18,6 +18,7 @@ package struct SegmentResolution {
     /// The stored condition of a segment; nil if there is none.
     let find: (String) throws -> Condition?
     private var size = 0
+    private var byteCount = 0
 
     package init(_ find: @escaping (String) throws -> Condition?) { self.find = find }
 
@@ -29,7 +30,7 @@ package struct SegmentResolution {
     package mutating func resolve(
         _ condition: Condition, at path: String, defining segment: String? = nil
     ) throws -> Condition {
-        size = 0
+        (size, byteCount) = (0, 0)
         return try resolve(condition, path, inside: segment.map { [$0] } ?? [], depth: 1)
     }
 
@@ -38,10 +39,7 @@ package struct SegmentResolution {
     ) throws -> Condition {
         size += 1
         guard size <= Limits.conditionsResolvedMax, depth <= Limits.conditionDepthResolvedMax else {
-            throw PealError.invalid(
-                path,
-                "\(path) has more than \(Limits.conditionsResolvedMax) conditions, or more than "
-                    + "\(Limits.conditionDepthResolvedMax) levels, once its segments are resolved")
+            throw Self.tooLarge(path)
         }
         switch condition {
         case .segment(let name): return try resolve(segment: name, "\(path).segment", inside, depth)
@@ -49,8 +47,18 @@ package struct SegmentResolution {
         case .or(let parts): return .or(try resolve(parts, "\(path).or", inside, depth))
         case .not(let part): return .not(try resolve(part, "\(path).not", inside: inside, depth: depth + 1))
         case .topic, .user, .device, .platform, .locale, .timeZone, .attribute, .appVersion, .seen, .registered:
+            byteCount += condition.json.bytes.count
+            guard byteCount <= Limits.conditionBytesResolvedMax else { throw Self.tooLarge(path) }
             return condition
         }
+    }
+
+    private static func tooLarge(_ path: String) -> PealError {
+        PealError.invalid(
+            path,
+            "\(path) has more than \(Limits.conditionsResolvedMax) conditions, more than "
+                + "\(Limits.conditionDepthResolvedMax) levels, or more than \(Limits.conditionBytesResolvedMax) bytes, "
+                + "once its segments are resolved")
     }
 
     private mutating func resolve(

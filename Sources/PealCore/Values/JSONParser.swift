@@ -20,15 +20,18 @@ package struct JSONParser {
     private var valuesRead = 0
     private let isLenient: Bool
     private let refusesRepeated: Bool
+    private let isStored: Bool
 
     private init(
-        _ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, valuesMax: Int, isLenient: Bool, refusesRepeated: Bool
+        _ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, valuesMax: Int, isLenient: Bool, refusesRepeated: Bool,
+        isStored: Bool
     ) {
         self.bytes = bytes
         self.depthMax = depthMax
         self.valuesMax = valuesMax
         self.isLenient = isLenient
         self.refusesRepeated = refusesRepeated
+        self.isStored = isStored
     }
 
     /// Parses `bytes`; arrays and objects may nest `depthMax` deep.
@@ -38,15 +41,16 @@ package struct JSONParser {
     ///   - isLenient: Accepts three things that are not valid JSON: one comma after the last member or element, a
     ///     missing comma between two members or elements, and `//` and `/* */` comments.
     ///   - refusesRepeated: Refuses an object that has a member twice. Otherwise the last one counts.
+    ///   - isStored: Accepts any number of combining marks in a row, because an earlier version may have accepted them.
     package static func parse(
         _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, valuesMax: Int = .max,
-        isLenient: Bool = false, refusesRepeated: Bool = false
+        isLenient: Bool = false, refusesRepeated: Bool = false, isStored: Bool = false
     ) throws(Failure) -> JSON {
         let contiguous = ContiguousArray(bytes)
         let result: Result<JSON, Failure> = contiguous.withUnsafeBufferPointer { buffer in
             var parser = JSONParser(
                 buffer, depthMax: depthMax, valuesMax: valuesMax, isLenient: isLenient,
-                refusesRepeated: refusesRepeated)
+                refusesRepeated: refusesRepeated, isStored: isStored)
             do throws(Failure) {
                 return .success(try parser.document())
             } catch {
@@ -277,9 +281,7 @@ extension JSONParser {
             let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "\""):
-                guard let string = String(validating: text, as: UTF8.self) else {
-                    throw failure("invalid UTF-8 in a string")
-                }
+                let string = try self.text(text)
                 position += 1
                 return string
             case UInt8(ascii: "\\"):
@@ -343,9 +345,13 @@ extension JSONParser {
         _ slice: Swift.Slice<UnsafeBufferPointer<UInt8>>, isASCII: Bool
     ) throws(Failure) -> String {
         let slice = UnsafeBufferPointer(rebasing: slice)
-        if isASCII { return String(decoding: slice, as: UTF8.self) }
-        guard let text = String(validating: slice, as: UTF8.self) else {
-            throw failure("invalid UTF-8 in a string")
+        return isASCII ? String(decoding: slice, as: UTF8.self) : try text(slice)
+    }
+
+    private func text(_ bytes: some Sequence<UInt8>) throws(Failure) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("invalid UTF-8 in a string") }
+        guard isStored || !CombiningMarks.areTooMany(in: text) else {
+            throw failure("more than \(Limits.combiningMarksMax) combining marks in a row")
         }
         return text
     }

@@ -18,20 +18,24 @@ package enum PercentCoding {
 
     private static let unreservedMarks = Array("-._~".utf8)
 
-    /// The decoded text; nil if an escape or the UTF-8 is invalid.
+    /// The decoded text; nil if an escape or the UTF-8 is invalid, or there are too many combining marks in a row.
     /// - Parameter plusIsSpace: reads `+` as a space, as in the queries of HTML forms and most clients.
     package static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
         let (percent, plus) = (UInt8(ascii: "%"), UInt8(ascii: "+"))
-        guard text.utf8.contains(where: { $0 == percent || plusIsSpace && $0 == plus }) else { return String(text) }
-        return bytes(of: text, plusIsSpace: plusIsSpace, isLenient: false).flatMap {
-            String(validating: $0, as: UTF8.self)
+        var decoded: String? = String(text)
+        if text.utf8.contains(where: { $0 == percent || plusIsSpace && $0 == plus }) {
+            decoded = bytes(of: text, plusIsSpace: plusIsSpace, isLenient: false).flatMap {
+                String(validating: $0, as: UTF8.self)
+            }
         }
+        return decoded.flatMap { CombiningMarks.areTooMany(in: $0) ? nil : $0 }
     }
 
     /// The decoded text of a field of an HTML form, with `+` as a space. Invalid escapes stay as they are, and invalid
-    /// UTF-8 becomes U+FFFD.
+    /// UTF-8 becomes U+FFFD. A text with too many combining marks in a row stays encoded.
     package static func decodeLeniently(_ text: Substring) -> String {
-        String(decoding: bytes(of: text, plusIsSpace: true, isLenient: true) ?? [], as: UTF8.self)
+        let decoded = String(decoding: bytes(of: text, plusIsSpace: true, isLenient: true) ?? [], as: UTF8.self)
+        return CombiningMarks.areTooMany(in: decoded) ? encode(decoded) : decoded
     }
 
     /// nil if an escape is invalid, unless `isLenient`.

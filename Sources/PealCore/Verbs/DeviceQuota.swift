@@ -89,12 +89,11 @@ package final class DeviceQuota: Sendable {
 
     private func count(_ app: AppKey, _ store: any Store, at now: Duration) async throws {
         defer { state.withLock { $0.counting[app] = nil } }
-        // No key is used twice, so there are at most as many devices. That is known at once; counting millions of them
-        // could take longer than PostgreSQL allows a statement.
-        let most = Int(try await store.read { try $0.lastDeviceKey(app: app) })
-        let devices =
-            most + Self.addedMeanwhileMax <= devicesPerApp
-            ? most : try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+        // No key is used twice, so there are at most as many devices. That is known at once. A count reads all devices,
+        // which may take longer than PostgreSQL allows a statement, and waits for the long reads of other apps.
+        let most = try await store.read(.brief) { Int(try $0.lastDeviceKey(app: app)) }
+        let isCounted = most > devicesPerApp - min(Self.addedMeanwhileMax, devicesPerApp / 2)
+        let devices = isCounted ? try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) } : most
         state.withLock { state in
             if state.counts.count >= Self.appsMax { state.counts.removeAll() }
             state.counts[app] = Count(devices: devices, at: now)

@@ -1,8 +1,10 @@
 internal import NIOCore
 internal import NIOHTTP1
+internal import PealCore
 
 /// Refuses HTTP/1 requests whose `Host` is ambiguous, with 400 and the end of the connection: HTTP/1.1 without one, and
-/// any request with several or an invalid one (RFC 9112 §3.2). A proxy and the server could read them differently.
+/// any request with several or an invalid one (RFC 9112 §3.2). A proxy and the server could read them differently. It
+/// also refuses fields with too many combining marks, before anything compares them.
 final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -21,6 +23,7 @@ final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private static func accepts(_ head: HTTPRequestHead) -> Bool {
+        guard !head.headers.contains(where: { CombiningMarks.areTooMany(in: $0.value) }) else { return false }
         let hosts = head.headers["host"]
         guard let host = hosts.first else { return (head.version.major, head.version.minor) < (1, 1) }
         return hosts.count == 1 && isHost(host)

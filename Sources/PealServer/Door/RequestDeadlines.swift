@@ -74,6 +74,13 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             connection?.requestBegan()
             incoming = Incoming()
             isAnswering = false
+            // On HTTP/1, `HostCheck` has refused it.
+            if !isHTTP1, Self.hasTooManyMarks(head) {
+                isClosing = true
+                context.write(Self.wrapOutboundOut(.head(HTTPResponse(status: .badRequest))), promise: nil)
+                context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+                return context.close(promise: nil)
+            }
             if isHTTP1, head.headerFields[.expect]?.lowercased() == "100-continue" {
                 // Immediately (RFC 9110 §10.1.1): curl and other clients hold back a large body until then. The final
                 // answer says whether the body is accepted; its size is limited while it is read.
@@ -150,6 +157,11 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func scheduleCheck(_ context: ChannelHandlerContext) {
         bodyCheck = context.eventLoop.assumeIsolated().scheduleTask(in: Self.checkInterval) { self.checkBody(context) }
+    }
+
+    private static func hasTooManyMarks(_ head: HTTPRequest) -> Bool {
+        let texts = head.headerFields.map(\.value) + [head.path, head.authority].compactMap { $0 }
+        return texts.contains { CombiningMarks.areTooMany(in: $0) }
     }
 
     private static func connection(of channel: any Channel, isHTTP1: Bool) -> ConnectionDeadlines? {

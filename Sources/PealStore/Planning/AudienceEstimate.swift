@@ -20,7 +20,7 @@ extension StoreSession {
     func audienceCount(
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
     ) throws -> [Platform: Int] {
-        let resolved = try resolve(app: app, audience, environment: environment, now: now)
+        let resolved = try resolve(app: app, audience, environment: environment, isExact: true, now: now)
         let lastKey = try lastDeviceKey(app: app)
         var platforms: [Platform: Int] = [:]
         for route in resolved.routes {
@@ -29,9 +29,8 @@ extension StoreSession {
                 count += resolved.keys[route]?.count ?? 0
             } else {
                 let ranges = KeyRangePlan(lastKey: lastKey, audience: 0, keysMax: resolved.rangeKeysMax)
-                for index in 0..<ranges.count {
-                    count += try countStreams(app: app, resolved, route, in: ranges.range(index), now: now)
-                }
+                count += try countStreams(
+                    app: app, resolved, route, in: (0..<ranges.count).lazy.map(ranges.range), now: now)
             }
             if count > 0 { platforms[route.platform, default: 0] += count }
         }
@@ -39,17 +38,21 @@ extension StoreSession {
     }
 
     private func countStreams(
-        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, in range: ClosedRange<DeviceKey>, now: Timestamp
+        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, in ranges: some Sequence<ClosedRange<DeviceKey>>,
+        now: Timestamp
     ) throws -> Int {
         var predicate = resolved.predicate
         predicate.hasKeys = false
         // There is no message yet: streams depend on app and route only.
         let id = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
         let cutoff = cutoff(at: now, now: now)
-        var set = try streams(predicate, of: id, range: range, cutoff: cutoff, namesAreNew: true)
-        for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
-        try narrow(&set, predicate, app: app, route: route, range: range, cutoff: cutoff)
-        return set.count
+        let plan = try predicate.condition.map { try self.plan($0, app: app, route: route, cutoff: cutoff) }
+        return try ranges.reduce(0) { count, range in
+            var set = try streams(predicate, plan, of: id, range: range, cutoff: cutoff, namesAreNew: true)
+            for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
+            try narrow(&set, predicate, plan, app: app, route: route, range: range, cutoff: cutoff)
+            return count + set.count
+        }
     }
 
     /// The approximate number of the route's devices in the audience; 0 only when there are none.
@@ -62,32 +65,38 @@ extension StoreSession {
     /// The part of `estimate` that has keys, for an audience that is not a list.
     func keyEstimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route, now: Timestamp) throws -> Int {
         let whole = try estimateWithoutCondition(app: app, resolved, route)
-        guard whole > 0, resolved.predicate.condition != nil else { return whole }
+        guard whole > 0, let condition = resolved.predicate.condition else { return whole }
         let lastKey = try lastDeviceKey(app: app)
-        if lastKey <= Self.conditionSampleMax {
-            return try countStreams(app: app, resolved, route, in: 1...lastKey, now: now)
-        }
-        return max(1, try share(app: app, resolved, route, lastKey: lastKey, now: now, of: whole))
+        let sample = Self.conditionSample(condition)
+        if lastKey <= sample { return try countStreams(app: app, resolved, route, in: [1...lastKey], now: now) }
+        return max(1, try share(app: app, resolved, route, lastKey: lastKey, sample: sample, now: now, of: whole))
     }
 
-    /// How many keys are read to estimate how many devices meet a condition: all keys of a small app, otherwise a
-    /// quarter of this number at each of four points.
     private static let conditionSampleMax: DeviceKey = 1024
+    private static let conditionSampleMin: DeviceKey = 64
+
+    /// How many keys are read to estimate how many devices meet a condition: all keys of a small app, otherwise a
+    /// quarter of this number at each of four points. The writer waits meanwhile, so the more a condition tests, the
+    /// fewer they are.
+    private static func conditionSample(_ condition: Condition) -> DeviceKey {
+        let keys = DeviceKey(Limits.conditionTestsWhilePlanningMax / condition.size)
+        return max(conditionSampleMin, min(conditionSampleMax, keys))
+    }
 
     /// The estimated part of `whole` that meets the condition, from a sample.
     private func share(
-        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, lastKey: DeviceKey, now: Timestamp, of whole: Int
+        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, lastKey: DeviceKey, sample: DeviceKey,
+        now: Timestamp, of whole: Int
     ) throws -> Int {
         var unconditional = resolved
         unconditional.predicate.condition = nil
-        var (met, all) = (0, 0)
-        let width = Self.conditionSampleMax / 4
-        for quarter in DeviceKey(0)..<4 {
+        let width = sample / 4
+        let ranges = (DeviceKey(0)..<4).map { quarter in
             let first = (lastKey - width) * quarter / 3 + 1
-            let range = first...(first + width - 1)
-            met += try countStreams(app: app, resolved, route, in: range, now: now)
-            all += try countStreams(app: app, unconditional, route, in: range, now: now)
+            return first...(first + width - 1)
         }
+        let met = try countStreams(app: app, resolved, route, in: ranges, now: now)
+        let all = try countStreams(app: app, unconditional, route, in: ranges, now: now)
         return all == 0 ? whole : Int(Double(whole) * Double(met) / Double(all))
     }
 

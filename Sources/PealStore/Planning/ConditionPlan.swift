@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// A condition as it is evaluated on one route: subscriptions and named devices as sets of keys, everything else row by
-/// row. Conditions on rows that belong together are evaluated in one pass.
+/// row. Conditions on rows that belong together are one test.
 indirect enum ConditionPlan: Sendable, Hashable {
     case and([ConditionPlan])
     case or([ConditionPlan])
@@ -12,6 +12,31 @@ indirect enum ConditionPlan: Sendable, Hashable {
     case user(String)
     case device(DeviceID)
     case rows(RowTest)
+
+    /// How many tests of rows it has. Other conditions are between them.
+    var rowTestCount: Int {
+        switch self {
+        case .and(let parts), .or(let parts): parts.reduce(0) { $0 + $1.rowTestCount }
+        case .not(let part): part.rowTestCount
+        case .topic, .user, .device: 0
+        case .rows: 1
+        }
+    }
+
+    /// Whether it names a set of keys in several places.
+    var repeatsSets: Bool {
+        var seen: Set<ConditionPlan> = []
+        return !hasOnlyNewSets(&seen)
+    }
+
+    private func hasOnlyNewSets(_ seen: inout Set<ConditionPlan>) -> Bool {
+        switch self {
+        case .and(let parts), .or(let parts): parts.allSatisfy { $0.hasOnlyNewSets(&seen) }
+        case .not(let part): part.hasOnlyNewSets(&seen)
+        case .topic, .user, .device: seen.insert(self).inserted
+        case .rows: true
+        }
+    }
 }
 
 extension Condition {
@@ -36,8 +61,8 @@ indirect enum RowTest: Sendable, Hashable {
     case timeZone(Int64)
     case seen(since: Timestamp)
     case registered(after: Timestamp)
-    case attribute(String, [ConditionTest])
-    case appVersion([ConditionTest])
+    case attribute(String, [PreparedTest])
+    case appVersion([PreparedTest])
 
     /// The columns of a device that the test reads.
     struct Row {
@@ -68,7 +93,7 @@ indirect enum RowTest: Sendable, Hashable {
         case .seen(let start): row.registeredAt >= start
         case .registered(let instant): row.since > instant
         case .attribute(let name, let tests):
-            tests.allSatisfy { $0.passes(row.detail.attributes[name]) }
+            tests.allSatisfy { $0.passes(attribute: row.detail.attributes[name]) }
         case .appVersion(let tests): tests.allSatisfy { $0.passes(version: row.detail.appVersion) }
         }
     }
@@ -103,8 +128,8 @@ struct ConditionPlanner {
         case .locale(let range): return .rows(.locale(try session.localeNumbers(in: range)))
         case .timeZone(let name):
             return .rows(try session.knownNumber(of: name, .timeZone).map { .timeZone($0) } ?? .always(false))
-        case .attribute(let name, let tests): return .rows(.attribute(name, tests))
-        case .appVersion(let tests): return .rows(.appVersion(tests))
+        case .attribute(let name, let tests): return .rows(.attribute(name, tests.map(PreparedTest.init(ofAttribute:))))
+        case .appVersion(let tests): return .rows(.appVersion(tests.map(PreparedTest.init(ofVersion:))))
         case .seen(let days): return .rows(.seen(since: cutoff - Condition.age(days: days)))
         case .registered(let instant): return .rows(.registered(after: instant))
         }

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Evaluates a condition over a range of keys. It holds as many bitmaps as conditions are nested, and one row at a
-/// time.
+/// Evaluates a condition over a range of keys. It holds one row at a time, and as many bitmaps as conditions are
+/// nested; one for each set of keys if tests of rows, or the same set, are in several places of the condition.
 struct ConditionScan {
     let session: StoreSession
     let app: AppKey
@@ -16,24 +16,67 @@ struct ConditionScan {
 
     /// - Parameter wanted: the devices to search; nil for all active devices of the route.
     func matching(_ plan: ConditionPlan, in wanted: KeySet?) throws -> KeySet {
+        guard plan.rowTestCount > 1 || plan.repeatsSets else { return try parts(of: plan, in: wanted) }
+        guard range.upperBound - range.lowerBound < Limits.rangeKeys else { return try inPieces(plan, in: wanted) }
+        let wanted = try wanted ?? everybody()
+        var sets: [ConditionPlan: KeySet] = [:]
+        let decision = try decision(plan, &sets)
+        let bounds = decision.bounds(in: wanted)
+        var open = bounds.possible
+        open.subtract(bounds.certain)
+        var found = try rows(in: open, withDetail: decision.needsDetail) { decision.holds($0, $1) }
+        found.formUnion(bounds.certain)
+        return found
+    }
+
+    /// The sets of a condition are held together, so a wide range is divided.
+    private func inPieces(_ plan: ConditionPlan, in wanted: KeySet?) throws -> KeySet {
+        var found = KeySet(range: range)
+        for first in stride(from: range.lowerBound, through: range.upperBound, by: Int(Limits.rangeKeys)) {
+            let piece = first...min(range.upperBound, first + Limits.rangeKeys - 1)
+            let keys = wanted.map { $0.keys(after: first - 1, limit: piece.count).filter(piece.contains) }
+            if keys?.isEmpty == true { continue }
+            let scan = ConditionScan(session: session, app: app, route: route, range: piece, cutoff: cutoff)
+            let more = try scan.matching(plan, in: keys.map { KeySet(range: piece, $0) })
+            for key in more.keys(after: first - 1, limit: piece.count) { found.insert(key) }
+        }
+        return found
+    }
+
+    /// Reads the sets of keys in a plan, each once.
+    private func decision(_ plan: ConditionPlan, _ sets: inout [ConditionPlan: KeySet]) throws -> ConditionDecision {
+        switch plan {
+        case .and(let parts): return .and(try parts.map { try decision($0, &sets) })
+        case .or(let parts): return .or(try parts.map { try decision($0, &sets) })
+        case .not(let part): return .not(try decision(part, &sets))
+        case .rows(let test): return .rows(test)
+        case .topic, .user, .device:
+            let set = try sets[plan] ?? parts(of: plan, in: nil)
+            sets[plan] = set
+            return .set(set)
+        }
+    }
+
+    /// Evaluates the parts one after the other, each only for the devices that the earlier ones leave open.
+    private func parts(of plan: ConditionPlan, in wanted: KeySet?) throws -> KeySet {
         switch plan {
         case .and(let parts):
             return try parts.reduce(wanted) { set, part in
                 if let set, set.count == 0 { return set }
-                return try matching(part, in: set)
+                return try self.parts(of: part, in: set)
             } ?? everybody()
         case .or(let parts):
             var found = KeySet(range: range)
             var rest = wanted
             for part in parts {
-                let more = try matching(part, in: rest)
+                let more = try self.parts(of: part, in: rest)
                 found.formUnion(more)
                 rest?.subtract(more)
             }
             return found
         case .not(let part):
             var set = try wanted ?? everybody()
-            set.subtract(try matching(part, in: set))
+            set.subtract(try parts(of: part, in: set))
             return set
         case .topic(let number, let isExcluded):
             return narrowed(try subscribers(to: number, isExcluded: isExcluded), to: wanted)
@@ -44,7 +87,7 @@ struct ConditionScan {
         case .rows(.always(let value)):
             guard value else { return KeySet(range: range) }
             return try wanted ?? everybody()
-        case .rows(let test): return try rows(passing: test, in: wanted)
+        case .rows(let test): return try rows(in: wanted, withDetail: test.needsDetail) { test.passes($1) }
         }
     }
 
@@ -100,23 +143,25 @@ struct ConditionScan {
         return set
     }
 
-    private func rows(passing test: RowTest, in wanted: KeySet?) throws -> KeySet {
+    /// - Parameter passes: receives each device that is wanted.
+    private func rows(
+        in wanted: KeySet?, withDetail: Bool, passing passes: (DeviceKey, RowTest.Row) -> Bool
+    ) throws -> KeySet {
         var found = KeySet(range: range)
-        let withDetail = test.needsDetail
         let count = wanted?.count
         if let wanted, let count, Int64(count) * Self.densityInverse < range.upperBound - range.lowerBound + 1 {
             var cursor = range.lowerBound - 1
             while case let keys = wanted.keys(after: cursor, limit: Self.keysPerLookUp), let last = keys.last {
                 let statement = withDetail ? DeviceTable.propertiesWithDetail : DeviceTable.properties
                 try session.connection.scan(statement, keys.map { (app: app, key: $0) }) { row in
-                    try take(row, test, withDetail, into: &found)
+                    if passes(row.int(0), try Self.properties(row, withDetail)) { found.insert(row.int(0)) }
                 }
                 cursor = last
             }
         } else {
             try session.connection.scan(DeviceTable.properties(app: app, range, withDetail: withDetail)) { row in
                 guard wanted?.contains(row.int(0)) ?? isMember(row) else { return }
-                try take(row, test, withDetail, into: &found)
+                if passes(row.int(0), try Self.properties(row, withDetail)) { found.insert(row.int(0)) }
             }
         }
         return found
@@ -127,12 +172,11 @@ struct ConditionScan {
             && cutoff.admits(Timestamp(milliseconds: row.int(4)))
     }
 
-    private func take(_ row: any SQLRow, _ test: RowTest, _ withDetail: Bool, into found: inout KeySet) throws {
-        let properties = RowTest.Row(
+    private static func properties(_ row: any SQLRow, _ withDetail: Bool) throws -> RowTest.Row {
+        RowTest.Row(
             locale: row.int(1), zone: row.int(2), registeredAt: Timestamp(milliseconds: row.int(3)),
             since: Timestamp(milliseconds: row.int(4)),
             detail: withDetail ? try DetailCoding.decode(row.withBytes(7) { Array($0) }) : DeviceDetail())
-        if test.passes(properties) { found.insert(row.int(0)) }
     }
 }
 
@@ -166,13 +210,17 @@ extension DeviceTable {
 }
 
 extension StoreSession {
+    /// Looks up what a condition names. The plan is for all ranges of the route.
+    func plan(_ condition: Condition, app: AppKey, route: Route, cutoff: Cutoff) throws -> ConditionPlan {
+        try ConditionPlanner(session: self, app: app, route: route, cutoff: cutoff.at).plan(condition)
+    }
+
     /// The keys of `range` for which the condition holds now; `wanted` narrows them.
     func matching(
-        _ condition: Condition, app: AppKey, route: Route, range: ClosedRange<DeviceKey>, cutoff: Cutoff,
+        _ plan: ConditionPlan, app: AppKey, route: Route, range: ClosedRange<DeviceKey>, cutoff: Cutoff,
         in wanted: KeySet?
     ) throws -> KeySet {
-        let plan = try ConditionPlanner(session: self, app: app, route: route, cutoff: cutoff.at).plan(condition)
-        return try ConditionScan(session: self, app: app, route: route, range: range, cutoff: cutoff)
+        try ConditionScan(session: self, app: app, route: route, range: range, cutoff: cutoff)
             .matching(plan, in: wanted)
     }
 }

@@ -112,30 +112,33 @@ extension StoreSession {
                 "SELECT cutoff_at FROM message WHERE \(MessageTable.matching(id.app, id.message))")
         else { return set }
         let cutoff = cutoff(at: instant, now: now)
+        let plan = try predicate.condition.map { try self.plan($0, app: id.app, route: id.route, cutoff: cutoff) }
         let isNew = (.zero..<Self.namesLife).contains(now - instant) && slice.attempt == 0
         if predicate.isList {
             set = KeySet(listOf: slice)
             if !isNew { set = KeySet(range: range, try stillNamed(set.keys(after: first - 1, limit: .max), by: id)) }
         } else {
-            set = try streams(predicate, of: id, range: range, cutoff: cutoff, namesAreNew: isNew)
+            set = try streams(predicate, plan, of: id, range: range, cutoff: cutoff, namesAreNew: isNew)
             if let keys = slice.keys {
                 set.formIntersection(KeySet(range: range, keys))
             }
         }
-        try narrow(&set, predicate, app: id.app, route: id.route, range: range, cutoff: cutoff)
+        try narrow(&set, predicate, plan, app: id.app, route: id.route, range: range, cutoff: cutoff)
         return set
     }
 
     /// The union of everything that the predicate includes. Each stream is read once. A condition that narrows all
     /// devices is evaluated here, because it may name few of them.
-    /// - Parameter namesAreNew: whether the named devices were looked up just now.
+    /// - Parameters:
+    ///   - plan: of the predicate's condition.
+    ///   - namesAreNew: whether the named devices were looked up just now.
     func streams(
-        _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Cutoff, namesAreNew: Bool
+        _ predicate: Predicate, _ plan: ConditionPlan?, of id: Slice.ID, range: ClosedRange<DeviceKey>,
+        cutoff: Cutoff, namesAreNew: Bool
     ) throws -> KeySet {
         var set = KeySet(range: range)
-        if predicate.includesAll, let condition = predicate.condition {
-            return try matching(
-                condition, app: id.app, route: id.route, range: range, cutoff: cutoff, in: Optional.none)
+        if predicate.includesAll, let plan {
+            return try matching(plan, app: id.app, route: id.route, range: range, cutoff: cutoff, in: Optional.none)
         }
         if predicate.includesAll {
             try connection.scan(DeviceTable.stream(app: id.app, id.route, range, cutoff: cutoff)) {
@@ -160,9 +163,10 @@ extension StoreSession {
     }
 
     /// Removes devices that the predicate excludes now, because leaving the audience takes effect at once.
+    /// - Parameter plan: of the predicate's condition; nil to leave the condition out.
     func narrow(
-        _ set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>,
-        cutoff: Cutoff
+        _ set: inout KeySet, _ predicate: Predicate, _ plan: ConditionPlan?, app: AppKey, route: Route,
+        range: ClosedRange<DeviceKey>, cutoff: Cutoff
     ) throws {
         try connection.scan(SubscriptionTable.members, predicate.excludedTopics.map { (app, $0, route, range) }) {
             set.remove($0.int(0))
@@ -170,7 +174,7 @@ extension StoreSession {
         if predicate.interactiveOnly {
             try connection.scan(DeviceTable.plain(app: app, route, range)) { set.remove($0.int(0)) }
         }
-        guard let condition = predicate.condition, !predicate.includesAll else { return }
-        set = try matching(condition, app: app, route: route, range: range, cutoff: cutoff, in: set)
+        guard let plan, !predicate.includesAll else { return }
+        set = try matching(plan, app: app, route: route, range: range, cutoff: cutoff, in: set)
     }
 }

@@ -40,8 +40,9 @@ struct NamedDevice {
 
 extension StoreSession {
     /// Looks up everything that the audience names. An expired topic neither includes nor excludes devices.
+    /// - Parameter isExact: whether named devices are tested even if there are many; otherwise the slices test them.
     func resolve(
-        app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
+        app: AppKey, _ audience: Audience, environment: Environment?, isExact: Bool = false, now: Timestamp
     ) throws -> ResolvedAudience {
         var predicate = Predicate()
         predicate.includesAll = audience.includesEverybody
@@ -65,7 +66,9 @@ extension StoreSession {
         resolved.addresses = resolved.addresses.filter { predicate.admits(addressOn: $0.key.platform) }
         resolved.keys = keys.mapValues { $0.sorted() }
         resolved.predicate.hasKeys = !keys.isEmpty && !audience.isExplicit
-        if audience.isExplicit { try narrow(&resolved, app: app, cutoff: cutoff(at: now, now: now)) }
+        if audience.isExplicit {
+            try narrow(&resolved, isExact: isExact, app: app, cutoff: cutoff(at: now, now: now))
+        }
         return resolved
     }
 
@@ -164,17 +167,21 @@ extension StoreSession {
     }
 
     /// Removes named devices that are excluded now, so that only the others are counted and planned.
-    private func narrow(_ resolved: inout ResolvedAudience, app: AppKey, cutoff: Cutoff) throws {
+    private func narrow(
+        _ resolved: inout ResolvedAudience, isExact: Bool, app: AppKey, cutoff: Cutoff
+    ) throws {
         let predicate = resolved.predicate
-        guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty || predicate.condition != nil else {
-            return
-        }
+        let tests = resolved.namedCount * (predicate.condition?.size ?? 0)
+        let isTested = isExact || tests <= Limits.conditionTestsWhilePlanningMax
+        let condition = isTested ? predicate.condition : nil
+        guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty || condition != nil else { return }
         for (route, keys) in resolved.keys {
+            let plan = try condition.map { try self.plan($0, app: app, route: route, cutoff: cutoff) }
             resolved.keys[route] = try ListPlan.cut(keys).flatMap { list -> [DeviceKey] in
                 guard let first = list.first, let last = list.last else { return [] }
                 var set = KeySet(range: first...last)
                 for key in list { set.insert(key) }
-                try narrow(&set, predicate, app: app, route: route, range: first...last, cutoff: cutoff)
+                try narrow(&set, predicate, plan, app: app, route: route, range: first...last, cutoff: cutoff)
                 return set.keys(after: first - 1, limit: list.count)
             }
         }

@@ -210,7 +210,7 @@ enum SettingsCoding {
     static func encode(_ settings: AppSettings) -> [UInt8] { settings.json.bytes }
 
     static func decode(_ bytes: [UInt8]) throws -> AppSettings {
-        guard let json = try? JSONParser.parse(bytes), json.objectValue != nil else {
+        guard let json = try? JSONParser.parse(bytes, isStored: true), json.objectValue != nil else {
             throw PealError.damaged("an app's settings")
         }
         return AppSettings(json: json)

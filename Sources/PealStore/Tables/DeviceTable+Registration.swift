@@ -95,8 +95,8 @@ extension StoreSession {
         _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
     ) throws -> DeviceRow {
         var row = DeviceRow(registration, key: try nextDeviceKey(app: app), addressKey: addressKey, now: now)
-        row.locale = try number(of: registration.locale, .locale)
-        row.zone = try number(of: registration.timeZone, .timeZone)
+        row.locale = try number(of: registration.locale, .locale, app: app)
+        row.zone = try number(of: registration.timeZone, .timeZone, app: app)
         return row
     }
 
@@ -137,8 +137,8 @@ extension StoreSession {
         row.address = registration.address
         row.addressKey = addressKey
         row.userID = registration.userID
-        row.locale = try number(of: registration.locale, .locale)
-        row.zone = try number(of: registration.timeZone, .timeZone)
+        row.locale = try number(of: registration.locale, .locale, app: app)
+        row.zone = try number(of: registration.timeZone, .timeZone, app: app)
         row.isInteractive = registration.isInteractive
         row.retirement = nil
         row.registeredAt = now

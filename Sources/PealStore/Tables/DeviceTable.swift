@@ -360,7 +360,7 @@ enum DetailCoding {
     static func decode(_ bytes: [UInt8]) throws -> DeviceDetail {
         var detail = DeviceDetail()
         guard !bytes.isEmpty else { return detail }
-        guard let json = try? JSONParser.parse(bytes, depthMax: ContentCoding.depthMax) else {
+        guard let json = try? JSONParser.parse(bytes, depthMax: ContentCoding.depthMax, isStored: true) else {
             throw PealError.damaged("a device's detail")
         }
         detail.osVersion = json["os"]?.stringValue

@@ -30,7 +30,9 @@ enum ContentCoding {
     }
 
     static func decode(_ bytes: [UInt8]) throws -> Content {
-        guard let json = try? JSONParser.parse(bytes, depthMax: depthMax) else { throw PealError.damaged("content") }
+        guard let json = try? JSONParser.parse(bytes, depthMax: depthMax, isStored: true) else {
+            throw PealError.damaged("content")
+        }
         var content = Content()
         content.title = json["title"].flatMap(text)
         content.subtitle = json["subtitle"].flatMap(text)
@@ -100,7 +102,9 @@ enum OptionsCoding {
     }
 
     static func decode(_ bytes: [UInt8]) throws -> MessageOptions {
-        guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("a message's options") }
+        guard let json = try? JSONParser.parse(bytes, isStored: true) else {
+            throw PealError.damaged("a message's options")
+        }
         var options = MessageOptions()
         options.shared = platformOptions(json)
         options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
@@ -157,7 +161,7 @@ enum AudienceCoding {
     }
 
     static func decode(_ bytes: [UInt8]) throws -> Audience {
-        guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("an audience") }
+        guard let json = try? JSONParser.parse(bytes, isStored: true) else { throw PealError.damaged("an audience") }
         var audience = Audience()
         audience.includesAll = json["all"] != nil
         audience.devices = texts(json["devices"]).compactMap { DeviceID($0) }

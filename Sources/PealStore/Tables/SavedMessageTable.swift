@@ -7,7 +7,8 @@ enum SavedMessageTable {
     static func message(_ row: inout RowReader) throws -> SavedMessage {
         let (name, kind): (String, String) = (try row.next(), try row.next())
         let request: [UInt8] = try row.next()
-        guard let kind = SavedMessage.Kind(rawValue: kind), let json = try? JSONParser.parse(request) else {
+        guard let kind = SavedMessage.Kind(rawValue: kind), let json = try? JSONParser.parse(request, isStored: true)
+        else {
             throw PealError.damaged("a saved message")
         }
         return SavedMessage(

@@ -67,7 +67,7 @@ enum ConditionCoding {
     static func encode(_ condition: Condition) -> [UInt8] { condition.json.bytes }
 
     static func decode(_ bytes: [UInt8]) throws -> Condition {
-        guard let json = try? JSONParser.parse(bytes, depthMax: Limits.conditionDepthResolvedMax * 4),
+        guard let json = try? JSONParser.parse(bytes, depthMax: Limits.conditionDepthResolvedMax * 4, isStored: true),
             let condition = Condition(stored: json)
         else { throw PealError.damaged("a condition") }
         return condition

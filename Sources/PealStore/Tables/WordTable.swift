@@ -1,4 +1,5 @@
 internal import PealCore
+internal import Synchronization
 
 /// `word`: interned texts, such as locales and time zones, that many devices share. Devices refer to them by number; 0
 /// means none.
@@ -14,21 +15,22 @@ enum WordTable {
 }
 
 extension StoreSession {
-    /// The number of `word`; a new word gets one, unless there are `Limits.wordsMax` already: phones choose the words,
-    /// all apps share them, and conditions on locales read all of them.
-    func number(of word: String?, _ kind: WordTable.Kind) throws -> Int64 {
+    /// The number of `word`; a new word gets one, unless there are `Limits.wordsMax` already, or the app's devices have
+    /// added too many: phones choose the words, all apps share them, and conditions on locales read all of them.
+    func number(of word: String?, _ kind: WordTable.Kind, app: AppKey) throws -> Int64 {
         guard let word else { return WordTable.none }
         let memoKey = ExactText("\(kind.rawValue) \(word)")
         if let known = memo.words[memoKey] { return known }
         var number = try knownNumber(of: word, kind)
         if number == nil {
-            guard try hasRoom(kind) else { return WordTable.none }
+            guard try hasRoom(kind), context.newWords.mayAdd(kind, app) else { return WordTable.none }
             try connection.post(
                 """
                 INSERT INTO word (number, kind, name) VALUES (\(try nextNumber("word")), \(kind), \(word))
                 ON CONFLICT DO NOTHING
                 """)
             number = try knownNumber(of: word, kind)
+            memo.locales = nil
         }
         guard let number else { throw PealError.damaged("a dictionary") }
         memo.words[memoKey] = number
@@ -53,16 +55,76 @@ extension StoreSession {
         return try connection.value("SELECT name FROM word WHERE number = \(number)")
     }
 
-    /// The numbers of the locales that a language range (RFC 4647) matches. Reads every locale that devices ever named.
+    /// The numbers of the locales that a language range (RFC 4647) matches. Reads every locale that devices ever named,
+    /// once for all ranges of a condition.
     func localeNumbers(in range: String) throws -> Set<Int64> {
-        var numbers: Set<Int64> = []
-        try connection.scan(WordTable.all(.locale)) { row in
-            if Condition.locale(row.text(1), isIn: range) { numbers.insert(row.int(0)) }
+        if memo.locales == nil {
+            var words: [(name: String, number: Int64)] = []
+            try connection.scan(WordTable.all(.locale)) { words.append(($0.text(1), $0.int(0))) }
+            memo.locales = LocaleIndex(words)
         }
-        return numbers
+        return memo.locales?.numbers(in: range) ?? []
     }
 
     func locale(_ number: Int32) throws -> String? { try word(Int64(number)) }
 
     func timeZone(_ number: Int32) throws -> String? { try word(Int64(number)) }
+}
+
+/// How many words each app's devices have added since the server started: the phones of one app must not use up the
+/// words of all.
+final class NewWords: Sendable {
+    private struct Share: Hashable {
+        let app: AppKey
+        let kind: WordTable.Kind
+    }
+
+    private let added = Mutex<[Share: Int]>([:])
+
+    /// Whether the app may add a word, which is counted.
+    func mayAdd(_ kind: WordTable.Kind, _ app: AppKey) -> Bool {
+        added.withLock { added in
+            guard added[Share(app: app, kind: kind), default: 0] < Limits.wordsPerAppMax else { return false }
+            added[Share(app: app, kind: kind), default: 0] += 1
+            return true
+        }
+    }
+}
+
+/// All locales in order, to look up those in a language range: a condition may name many ranges, and phones choose the
+/// locales.
+struct LocaleIndex {
+    private let words: [(text: [UInt8], number: Int64)]
+    private var found: [[UInt8]: Set<Int64>] = [:]
+
+    init(_ words: [(name: String, number: Int64)]) {
+        self.words = words.map { (Condition.folded($0.name), $0.number) }
+            .sorted { $0.text.lexicographicallyPrecedes($1.text) }
+    }
+
+    /// The numbers of the locales that equal the range, or continue it with another subtag.
+    mutating func numbers(in range: String) -> Set<Int64> {
+        let range = Condition.folded(range)
+        if let known = found[range] { return known }
+        let below = range + [UInt8(ascii: "-")]
+        let equal = words[start(of: range)...].prefix { $0.text == range }
+        let longer = words[start(of: below)...].prefix { $0.text.starts(with: below) }
+        let numbers = Set((equal + longer).map(\.number))
+        found[range] = numbers
+        return numbers
+    }
+
+    /// The index of the first locale that does not precede the text.
+    private func start(of text: [UInt8]) -> Int {
+        var range = words.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if words[middle].text.lexicographicallyPrecedes(text) {
+                range = middle + 1..<range.upperBound
+            } else {
+                range = range.lowerBound..<middle
+            }
+        }
+        return range.lowerBound
+    }
 }

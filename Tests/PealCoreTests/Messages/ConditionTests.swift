@@ -69,6 +69,18 @@ struct ConditionTests {
         #expect(test.passes(Self.attributes[name]) == passes)
     }
 
+    @Test("a value is found among many, however it is written")
+    func amongMany() {
+        let test = PreparedTest(ofAttribute: .init(.in, ["a", 1, true, .number("2.50"), "caf\u{E9}"]))
+        for value in ["a", .number("1.0"), .number("10e-1"), true, .number("0.25e1")] as [JSON] {
+            #expect(test.passes(attribute: value), "\(value)")
+        }
+        for value in ["1", "true", false, .number("2.5000001"), "cafe\u{301}", .null, ["a"]] as [JSON] {
+            #expect(!test.passes(attribute: value), "\(value)")
+        }
+        #expect(PreparedTest(ofVersion: .init(.in, ["2.1", "3"])).passes(version: "v2.1.0"))
+    }
+
     @Test("a device without a version passes only the test that it has none")
     func noVersion() {
         #expect(!ConditionTest(.gte, "1").passes(version: nil))
@@ -137,6 +149,9 @@ struct ConditionTests {
         #expect(refusal(.segment("c"))?.message.contains("gone") == true)
         #expect(refusal(.segment("x"), defining: "x")?.message.contains("x → x") == true)
         #expect(refusal(.or(Array(repeating: .segment("many"), count: 6)))?.code == .invalidField)
+        let large = Condition.topic(String(repeating: "t", count: 1000))
+        #expect(refusal(.or(Array(repeating: large, count: 250))) == nil)
+        #expect(refusal(.or(Array(repeating: large, count: 300)))?.message.contains("bytes") == true)
         var deep = Condition.topic("t")
         for _ in 0..<100 { deep = .not(deep) }
         #expect(refusal(deep)?.code == .invalidField)
