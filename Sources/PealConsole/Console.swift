@@ -145,7 +145,7 @@ package struct Console: Sendable {
         return answer
     }
 
-    /// The page of a form that must not act; nil for another form.
+    /// The page of a form that must only be shown again; nil for any other form.
     private func redrawn(_ call: PageCall, _ route: ConsoleRoute) async throws -> ConsoleAnswer? {
         guard let redraw = route.redraw, call.refusal != nil || call.form["redraw"] != nil else { return nil }
         var answer = try await redraw(call, call.refusal)

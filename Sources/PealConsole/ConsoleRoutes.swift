@@ -28,7 +28,7 @@ struct ConsoleRoute: Sendable {
     private(set) var question: Word?
     private(set) var redraw: Redraw?
 
-    /// Answers with the page of a form: filled in as the call's form, except secrets, and with why it was refused.
+    /// Answers with the page of a form, which contains what was typed, except secrets, and why it was refused.
     typealias Redraw = @Sendable (PageCall, _ refusal: PealError?) async throws -> ConsoleAnswer
 
     init(
@@ -57,8 +57,8 @@ struct ConsoleRoute: Sendable {
         return route
     }
 
-    /// This route with the page of its form. The page's script may ask for it, and a form of an earlier session gets it
-    /// in place of the handler.
+    /// This route with the page of its form. It answers instead of the handler if the page's script asks for it, or if
+    /// the form is from an earlier session.
     func redrawing(_ redraw: @escaping Redraw) -> ConsoleRoute {
         var route = self
         route.redraw = redraw

@@ -15,7 +15,7 @@ struct PageCall: Sendable {
     let parameters: [String: String]
     let query: Form
     var form = Form()
-    /// Why `form` must not act, but only be drawn again; nil if it may act.
+    /// Why `form` must only be shown again, without any effect; nil if it may take effect.
     var refusal: PealError?
     /// nil only on pages for everyone.
     var session: Session?

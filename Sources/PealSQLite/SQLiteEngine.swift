@@ -45,7 +45,7 @@ package final class SQLiteEngine: SQLEngine {
             writer = Writer(pool: pool, checkpointer: checkpointer, file: file, report: report)
         } catch let error as DatabaseError {
             let isRefused = [.SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode)
-            let advice = isRefused ? "; this user must be able to write its folder and the files \(path)*" : ""
+            let advice = isRefused ? "; this user needs write access to its folder and the files \(path)*" : ""
             throw StoreStartFailure(
                 "the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")\(advice)",
                 mayPass: [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_NOMEM].contains(error.resultCode))
@@ -141,7 +141,7 @@ package final class FileLock: Sendable {
         descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
-            throw StoreStartFailure("the file \(file), which locks the database, cannot be opened: \(reason)")
+            throw StoreStartFailure("cannot open the database's lock file \(file): \(reason)")
         }
         Self.give(descriptor, toOwnerOf: path)
         // Throwing here runs `deinit`, which closes the descriptor. Closing it here too would close whatever file or

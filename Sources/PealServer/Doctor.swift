@@ -107,7 +107,7 @@ extension Doctor {
     static func problem(withFolder folder: String) -> String? {
         guard FileManager.default.fileExists(atPath: folder) else { return "the directory \(folder) does not exist" }
         guard access(folder, W_OK | X_OK) != 0 else { return nil }
-        return "the directory \(folder) is not writable for this user; use the server's user, or sudo"
+        return "the directory \(folder) is not writable for this user; run this as the server's user, or with sudo"
     }
 
     private func look(into store: SQLStore, _ diagnosis: inout Diagnosis) async {

@@ -115,8 +115,8 @@ extension StoreSession {
         return room > 0
     }
 
-    /// The deletions of what belongs to each message; nil if it is much. They are found together: with PostgreSQL,
-    /// waiting for the rows of each table of each message would take longer than everything else.
+    /// The deletions of what belongs to each message; nil for a message with many rows. They are found together: with
+    /// PostgreSQL, waiting for the rows of each table of each message would take longer than everything else.
     private func rows(of messages: [PrunedMessage]) throws -> [[SQL]?] {
         let tables = TablePiece.ofMessage
         var deletions: [[SQL]] = messages.flatMap { _ in tables.map { _ in [] } }
@@ -244,7 +244,7 @@ extension StoreSession {
 /// A message that is deleted together with others.
 private struct PrunedMessage {
     static let countAtOnce = 32
-    /// A message with as many rows in one table is deleted separately.
+    /// A message with this many rows in one table is deleted separately.
     static let rowsMax = 16
 
     let app: AppKey

@@ -80,7 +80,7 @@ def large_batches(target, report):
 
 
 def large_conditions(target, report):
-    """Messages whose conditions test very much of every device, while another client writes."""
+    """Messages whose conditions test very many properties of each device, while another client writes."""
     app = target.peal.app("Conditions")
     devices = [
         {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"], "attributes": {"n": 1},

@@ -15,7 +15,7 @@ from peal_server import Refused
 SEED = int(os.environ.get("MODEL_SEED", "2"))
 STEPS = int(os.environ.get("MODEL_STEPS", "300"))
 
-# Few values, so that they meet often. Some differ only in what may or may not count: letter case, form, slashes.
+# Few values, so that they often collide. Some differ only in letter case, Unicode form or slashes, which may matter.
 IDS = [f"20000000-0000-4000-8000-{number:012}" for number in range(8)]
 HEX = ["a1" * 32, "B2" * 32, "b2" * 32]
 ADDRESSES = {
@@ -49,7 +49,7 @@ class Device:
 
     @property
     def key(self):
-        """Where it is reached. An address belongs to one active device."""
+        """Its address, which belongs to one active device."""
         address = self.address.lower() if self.platform == "ios" else self.address
         return self.platform, self.environment, address
 

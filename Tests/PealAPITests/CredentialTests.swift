@@ -267,8 +267,8 @@ struct CredentialTests {
             #expect(
                 trail["items.1.detail"]
                     == .string(
-                        "sending; no result from a network yet; apns sandbox is stopped since 2026-11-21T00:00:00Z: "
-                            + "ExpiredKey"), "\(trail.text)")
+                        "sending; no result from a network yet; "
+                            + "apns sandbox has been stopped since 2026-11-21T00:00:00Z: ExpiredKey"), "\(trail.text)")
         }
     }
 }

@@ -67,7 +67,7 @@ struct DeviceQuotaTests {
     }
 
     @Test(
-        "registrations that come together count the devices once, and only if the app may be nearly full",
+        "concurrent registrations count the devices once, and only if the app may be near its limit",
         arguments: [(100, 1), (128, 0)])
     func countsOnce(_ devicesMax: Int, _ counts: Int) async throws {
         var options = APIOptions()

@@ -26,7 +26,7 @@ struct ClientCommandTests {
         #expect(one.output == "id           x\ncounts.sent  1\n")
     }
 
-    @Test("count the columns of a terminal in a table, of which some characters take two")
+    @Test("align tables with characters that take two columns of a terminal")
     func wideTable() async throws {
         let list = #"{"items":[{"name":"ニュース","devices":1},{"name":"für 👩‍👧","devices":2}],"next_cursor":null}"#
         let (_, terminal, _) = try await Terminal.run(["topic", "list"], body: list)
@@ -114,7 +114,7 @@ struct ClientCommandTests {
     }
 
     @Test(
-        "write their own refusals of options in lower case, as those of arguments",
+        "refuse invalid options in lower case, like invalid arguments",
         arguments: [
             ["message", "send", "--all", "--yes", "--count", "1"], ["audit", "list", "--all", "--app", Terminal.app],
             ["campaign", "change-share", "c", "2"],
@@ -125,7 +125,7 @@ struct ClientCommandTests {
         #expect(terminal.errors.contains(/^Error: [a-z][^.]*\n/), "\(terminal.errors)")
     }
 
-    @Test("count one row as one", arguments: [(1, "1 row"), (2, "2 rows"), (0, "0 rows")])
+    @Test("write counts in the singular and plural", arguments: [(1, "1 row"), (2, "2 rows"), (0, "0 rows")])
     func auditRows(count: Int, text: String) async throws {
         let (code, terminal, _) = try await Terminal.run(["audit", "verify"], body: #"{"ok":true,"rows":\#(count)}"#)
         #expect(code == 0 && terminal.output == "The audit log is intact: \(text).\n")

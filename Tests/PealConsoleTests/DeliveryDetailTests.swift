@@ -17,7 +17,7 @@ import Testing
                 "war nicht mehr unter den Empfängern, als es an der Reihe war; nie an ein Netz übergeben"
             ),
             (
-                "sending; to be tried again; apns production is stopped since 2026-11-24T02:31:04Z: BadTopic; "
+                "sending; to be tried again; apns production has been stopped since 2026-11-24T02:31:04Z: BadTopic; "
                     + "RateLimit: at most 50 a second",
                 "wird gesendet; wird erneut versucht; apns production ist seit 2026-11-24T02:31:04Z gestoppt: "
                     + "BadTopic; RateLimit: höchstens 50 je Sekunde"

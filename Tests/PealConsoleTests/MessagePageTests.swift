@@ -38,7 +38,7 @@ import Testing
             expiresAt: startAt + .seconds(200_000))
     }
 
-    @Test("in the calendar is listed at the time that every recipient's clock shows")
+    @Test("is listed in the calendar at the time on each recipient's clock")
     func calendar() async throws {
         try await ConsoleFixture.open { fixture in
             let wall = try #require(Timestamp(rfc3339: "2027-07-01T08:00:00Z"))

@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("for signing in asks for the key again, and keeps where it leads")
+    @Test("for signing in asks for the key again, and keeps its destination")
     func signIn() async throws {
         try await ConsoleFixture.open { fixture in
             let secret = try #require(try await fixture.get("/console/sign-in").formSecret)

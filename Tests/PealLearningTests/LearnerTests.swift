@@ -165,7 +165,7 @@ struct LearnerTests {
         #expect(again.isEmpty, "it is not trained every hour")
     }
 
-    @Test("an app whose name is too long for the files has no models, and is not trained every hour for that")
+    @Test("an app whose name is too long for model files has no models, and is not trained again every hour")
     func longAppName() throws {
         var material = LearningMaterial(
             app: String(repeating: "🧀", count: 255), labels: MadeLabels.make("daily", 800), now: MadeLabels.now)
@@ -176,7 +176,7 @@ struct LearnerTests {
         #expect(try AppLearner(material).lessons().isEmpty)
     }
 
-    @Test("messages without a campaign are no campaign, from which the model of all campaigns would be learned")
+    @Test("messages without a campaign do not train the model of all campaigns")
     func withoutCampaign() throws {
         let labels = MadeLabels.make("daily", 800)
         let lessons = try Self.lessons(labels + MadeLabels.make("", 900)) { material in

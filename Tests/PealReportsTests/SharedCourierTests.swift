@@ -52,7 +52,7 @@ struct SharedCourierTests {
         #expect(transport.requests.map(\.text) == ["[1]", "[2]"])
     }
 
-    @Test("two processes that look at the same time have one request that must arrive in order in flight")
+    @Test("two processes that look at the same time send only one request that must arrive in order")
     func oneOfTwo() async throws {
         let fixture = try await CourierFixture()
         let webhook = try await fixture.webhook(form: .gathered, authentication: .secret("s"))

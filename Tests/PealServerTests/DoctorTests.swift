@@ -85,7 +85,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "knows when clients refuse a listener's certificate",
+        "reports a listener's certificate that clients refuse or soon will",
         arguments: [
             (-40, -1, true, "has expired"), (-40, 0, true, "has expired"), (1, 90, true, "is not valid before"),
             (-1, 29, false, "expires "), (-1, 31, nil, ""),

@@ -159,8 +159,7 @@ extension EngineTests {
         defer { try? FileManager.default.removeItem(at: directory) }
         let path = directory.appending(path: "peal.db").path
         let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: path) }
-        #expect(
-            error?.description == "the file \(lock.path), which locks the database, cannot be opened: Is a directory")
+        #expect(error?.description == "cannot open the database's lock file \(lock.path): Is a directory")
     }
 
     @Test("the write-ahead log stays short while many write")

@@ -243,7 +243,7 @@ struct PruningTests {
     }
 
     @Test(
-        "messages are deleted together with all that belongs to them, some of which have much of it",
+        "messages are deleted with everything that belongs to them, even if some have many rows",
         arguments: StoreUnderTest.allCases, [7, 1000])
     func messages(_ engine: StoreUnderTest, _ limit: Int) async throws {
         let fixture = try await Fixture(engine)

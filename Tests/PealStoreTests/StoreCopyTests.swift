@@ -99,7 +99,7 @@ struct StoreCopyTests {
         #expect(error?.description == "the target contains a store with another master key")
     }
 
-    @Test("a target without room is named, and the copy continues when there is room")
+    @Test("a full target is named, and the copy continues when there is room")
     func fullTarget() async throws {
         let source = try await StoreUnderTest.sqlite.open()
         let target = try StoreUnderTest.sqlite.openEmpty()

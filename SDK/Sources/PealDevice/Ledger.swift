@@ -225,7 +225,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         case .held, .asked, .gone, nil:
             if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
             var shown = DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time)
-            // That the phone waited until the end counts too.
+            // The trace shows that the phone waited until the end.
             if sharesContext { shown.trace = self[id]?.wholeTrace }
             self[id]?.enter(.shown, at: now)
             report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))

@@ -33,7 +33,7 @@ struct MomentChoice: Sendable {
     var score: Double?
     /// The context, for those who share it.
     var snapshot: [UInt8] = []
-    /// What was computed for each soft message. Of others, nobody needs it.
+    /// What was computed for each soft message. Nothing needs it for others.
     var traces: [String: [UInt8]] = [:]
 }
 

@@ -104,7 +104,7 @@ struct JudgementTests {
     }
 
     @Test(
-        "a signal that is set much more seldom or more often is noticed, and none other",
+        "a signal that is set much more rarely or more often is noticed, and no other",
         arguments: [
             (10, 90, true), (6, 60, true), (0, 40, true), (95, 40, true), (100, 30, true), (6, 6, false), (6, 9, false),
             (0, 0, false), (0, 1, false), (100, 100, false), (50, 55, false),

@@ -111,7 +111,7 @@ struct MomentModelTests {
     }
 
     @Test(
-        "is refused where it makes no sense, or where its numbers would make scores infinite",
+        "is refused if it makes no sense, or if its numbers would make scores infinite",
         arguments: [
             ("w", "[1,2]"), ("schema", "2"), ("kind", "\"trees\""), ("bins", "[1]"), ("tau", "[0,1,1]"),
             ("mean", "[\"x\"]"), ("q0", "2"), ("situations", "\"AAAA\""), ("table", "\"AAAA\""), ("table", "[100]"),

@@ -105,7 +105,7 @@ struct APIDocument: Sendable {
         ],
         "RetryAfter": ["description": "Seconds to wait before a retry.", "schema": Schema.count.json],
         "IdempotentReplayed": [
-            "description": "Present if this is the first answer to a request that was repeated with `Idempotency-Key`.",
+            "description": "Present if this is the stored answer to a request with the same `Idempotency-Key`.",
             "schema": Schema.words(["true"]).json,
         ],
     ]

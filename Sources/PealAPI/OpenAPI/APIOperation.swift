@@ -140,7 +140,7 @@ struct APIAnswer: Sendable {
     let mediaType: String
     /// The headers besides those of every answer: name, schema and description.
     var headers: [(name: String, schema: Schema, text: String)]
-    /// Whether a request that is repeated with `Idempotency-Key` gets it again.
+    /// Whether it is stored and returned again for a repeated `Idempotency-Key`.
     var isReplayable = false
 
     init(

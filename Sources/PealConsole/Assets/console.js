@@ -45,8 +45,8 @@ if (days.length > 0) regroupDays(days);
 
 if (document.querySelector("[data-pending]")) setTimeout(() => window.location.reload(), 1000);
 
-// What was filled in is kept in the window until the next page shows that it arrived, because the session may have
-// ended, and in the page's entry in the history, for Back and for reloading. Secrets are not kept.
+// What was typed is kept twice, without secrets: in the window's storage until the next page shows that the form
+// arrived, because the session may have ended; and in the page's history entry, for Back and reloading.
 const KEPT = "kept";
 const unkept = ["csrf", "step", "confirmed", "ask"];
 
@@ -54,7 +54,7 @@ const unkept = ["csrf", "step", "confirmed", "ask"];
 function contents(form) {
   const fields = [...new FormData(form)].filter(([name]) =>
     !unkept.includes(name) && !form.elements.namedItem(name).matches?.("[type=password], [data-secret]"));
-  // A field may be named as a property of the form.
+  // A field may have the name of a property of the form.
   return { action: form.getAttribute("action"), step: form.dataset.keep, fields };
 }
 
@@ -67,7 +67,7 @@ function keep(kept) {
   }
 }
 
-/** From now on, the page's entry is requested with GET: the browser does not ask whether to send a form again. */
+/** Makes the browser load the page's history entry with GET, without asking whether to send a form again. */
 function remember(kept) {
   try {
     history.replaceState(kept, "");
@@ -76,7 +76,7 @@ function remember(kept) {
   }
 }
 
-/** The server draws the form again, with a field for everything that was kept, such as each row and translation. */
+/** Asks the server for the form with a field for everything that was kept, such as each row and translation. */
 function restore(csrf, kept) {
   const form = document.createElement("form");
   form.method = "post";
@@ -97,7 +97,7 @@ function restore(csrf, kept) {
 
 const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
 if (document.querySelector(".door")) {
-  // The form did not arrive. If the server refused to draw it again, it would do so forever.
+  // The form did not arrive. Restore it only once, because the server might refuse each time.
   const isTried = kept?.isAgain && !document.querySelector("form[action='/console/sign-in']");
   if (kept && !isTried) keep({ ...kept, isLost: true });
   else sessionStorage.removeItem(KEPT);
@@ -106,7 +106,7 @@ if (document.querySelector(".door")) {
   sessionStorage.removeItem(KEPT);
   const forms = [...document.querySelectorAll("form[data-keep]")];
   const sent = forms.find((form) => form.matches("[data-sent]"));
-  // A link to the page that is shown keeps the entry, but begins again.
+  // A link to the current page reuses the history entry, but opens an empty form.
   const isReturn = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
   const again = kept?.isLost ? kept : isReturn ? history.state : null;
   const goal = sent ? null : forms.find((form) => form.getAttribute("action") === again?.action);
@@ -125,7 +125,8 @@ function confirmed(form) {
   return true;
 }
 
-// Pressed again while a slow server answers, a button would act twice. The visitor may have stopped loading the answer.
+// A button that is pressed again while a slow server answers would act twice. The hold ends by itself, because the
+// visitor may have stopped loading the answer.
 const busyMilliseconds = 10_000;
 
 function hold(form) {

@@ -227,7 +227,7 @@ extension ComposePages {
             key: once, digest: hasher.hash(form.identity))
     }
 
-    /// The message that was sent from a review to which the visitor has gone back; nil from another review.
+    /// The message that was already sent from this review; nil if none was.
     private static func sentMessage(_ call: PageCall, _ form: ComposeForm) async throws -> String? {
         guard let request = try onlySending(call, form) else { return nil }
         let reply = try await call.services.store.answer(keptFor: request, now: call.now)

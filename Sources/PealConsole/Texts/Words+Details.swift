@@ -62,7 +62,7 @@ extension Word {
             Word("RateLimit: at most {} a second", "RateLimit: höchstens {} je Sekunde"),
             Word("for a good moment, until {} at the latest", "für einen guten Moment, spätestens bis {}"),
             Word("until {}", "bis {}"), Word("{}, until {}", "{}, bis {}"),
-            Word("{} is stopped since {}: {}", "{} ist seit {} gestoppt: {}"),
+            Word("{} has been stopped since {}: {}", "{} ist seit {} gestoppt: {}"),
         ] + route("being probed", "im Test") + route("stopped", "gestoppt") + route("paused", "angehalten")
 
     /// Why a route does not send; the time and the reason may be missing.

@@ -97,8 +97,8 @@ package struct WakeUps: Sendable, Hashable {
         dueAt = max(allowed(at: now), now + .seconds(Limits.wakeIntervalSeconds) + jitter)
     }
 
-    /// Takes a wake-up back that was never on its way, so that the next one gets its number.
-    /// - Returns: false if there was another one since, or `Reachability` includes it.
+    /// Takes back a wake-up that was not delivered, so that the next one gets its number.
+    /// - Returns: false if another one followed, or if `Reachability` already counts it.
     package mutating func takeBack(_ number: Int64) -> Bool {
         guard number == self.number, number > countedThrough else { return false }
         self.number -= 1

@@ -127,7 +127,7 @@ package struct LeaseOffer: Sendable, Hashable {
 
 /// The name of a process on a database, under which it leases slices and records that it is running.
 package enum ServerName {
-    /// How names begin of servers that send nothing, and take no share of push networks' limits.
+    /// The prefix for servers that send nothing and take no share of push networks' limits.
     package static let pausedPrefix = "paused-"
 
     package static func unique(isPaused: Bool, _ randomness: any Randomness) -> String {

@@ -108,7 +108,7 @@ package struct RenderOrder: Sendable {
         text?.text(for: locale, fallback: content.defaultLocale)
     }
 
-    /// Until when the network may keep the notification; nil if it must not keep it.
+    /// The time until which the network may store the notification; nil if it must not store it.
     package var keptUntil: Timestamp? { options.life?.isOneAttempt == true ? nil : expiresAt }
 }
 

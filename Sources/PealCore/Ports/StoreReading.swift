@@ -271,7 +271,8 @@ package protocol StoreReading {
 
     /// Whether requests began changes that `prune` must complete now.
     func hasRemainders(now: Timestamp) throws -> Bool
-    /// The message that `prune` does first after `skipped`; nil if there is none, or if it is not done by message.
+    /// The first message after `skipped` that `prune` processes; nil if there is none, or if `step` is not done message
+    /// by message.
     func nextToPrune(_ step: PruneStep, after skipped: PruneCursor?, now: Timestamp) throws -> PruneCursor?
 }
 

@@ -93,7 +93,7 @@ package protocol StoreWriting: StoreReading {
     func reserve(
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp]
-    /// Takes back that the message counts for the devices, because it was not sent to them.
+    /// Stops counting the message for devices to which it was not sent.
     func uncount(_ keys: [DeviceKey], app: AppKey, message: MessageID) throws
 
     /// Takes what the rates of the message and its app (`ofApp`) allow now; without either, everything that is wanted.
@@ -166,7 +166,7 @@ package protocol StoreWriting: StoreReading {
     /// clock was set back: at most about `limit` rows.
     /// - Parameters:
     ///   - steps: the kinds of work, in their order.
-    ///   - skipped: up to which message those of a kind stay because they fail.
+    ///   - skipped: for each kind of work, the last message to skip, because it and earlier ones fail.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(
         _ steps: [PruneStep], now: Timestamp, limit: Int, after skipped: [PruneStep: PruneCursor]
@@ -327,8 +327,8 @@ package enum PruneStep: String, CaseIterable, Sendable {
     package var isOfMessages: Bool { self == .outcomes || self == .messages }
 }
 
-/// A message in the order in which a kind of work of `StoreWriting.prune` does messages. It stays where it is while
-/// others before it are added or deleted.
+/// The position of a message in the order in which one kind of work of `StoreWriting.prune` processes messages. Adding
+/// or deleting others does not change it.
 package struct PruneCursor: Sendable, Hashable {
     package let app: AppKey
     /// The id as it is stored, which may be unreadable.

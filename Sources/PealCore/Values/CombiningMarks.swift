@@ -7,7 +7,7 @@ package enum CombiningMarks {
     package static func areTooMany(in text: some StringProtocol) -> Bool {
         // The first mark is U+0300, whose UTF-8 begins with this byte.
         guard text.utf8.contains(where: { $0 >= 0xCC }) else { return false }
-        // Categories are slow to look up, and few texts have so many letters beyond Latin without a blank.
+        // Looking up categories is slow, and few texts have so many non-Latin letters in a row.
         return hasRun(in: text, of: mayBeMark) && hasRun(in: text, of: isMark)
     }
 

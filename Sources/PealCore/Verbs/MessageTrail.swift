@@ -238,7 +238,7 @@ struct MessageTrail {
     private func obstacle(on route: Route) throws -> String? {
         let record = try store.credentialRecords(app: message.app).first { $0.isUsed(on: route) }
         if case .stopped(let at, let reason)? = record?.health {
-            return "\(route) is stopped since \(at): \(reason)"
+            return "\(route) has been stopped since \(at): \(reason)"
         }
         let gate = try store.gates(app: message.app).first { $0.route.route == route && $0.state != .open }
         guard let gate else { return nil }

@@ -9,7 +9,7 @@ final class RouteBoard: Sendable {
         /// Routes whose gate differs from the stored one.
         var unsaved: Set<ActiveRoute> = []
         var resets: Set<ActiveRoute> = []
-        /// Routes that are closed here, and whose gates were not found yet since all are read again.
+        /// Routes that are closed here, but whose gates the current read of all gates has not found yet.
         var missing: Set<ActiveRoute> = []
         /// The number of the last change that was read or written.
         var change: Int64 = 0

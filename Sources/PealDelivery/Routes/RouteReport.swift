@@ -156,7 +156,7 @@ extension StoreWriting {
     /// Stores a gate. One that stops its route marks the credential as stopped, unless it already is.
     /// - Returns: false if the app is gone, or the credential has been replaced since.
     fileprivate func put(_ gate: RouteGate, now: Timestamp) throws -> Bool {
-        // An app that cannot be read has its gate.
+        // An app whose row cannot be read still exists.
         let isGone = (try? app(key: gate.route.app) == nil) ?? false
         guard !isGone, try setGate(gate) != nil else { return false }
         guard gate.state == .stopped, let slot = CredentialSlot(of: gate.route) else { return true }

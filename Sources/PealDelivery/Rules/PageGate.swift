@@ -14,7 +14,7 @@ protocol PageGate: Sendable {
         on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp
     ) async throws -> [PageRuling]
 
-    /// Takes back that devices which were let through count for a cap, because their message was not sent to them.
+    /// Stops counting the message for a frequency cap of devices that passed the rules but were not sent to.
     func uncount(_ keys: [DeviceKey], of job: DeliveryJob, in slice: Slice.ID) async throws
 
     /// Drops what was read from the store: after a failover, a number there may stand for something else.

@@ -188,8 +188,8 @@ struct SliceRun: Sendable {
         return .settled
     }
 
-    /// Devices count for a frequency cap before they are sent to. Those that were not are taken back while the lease
-    /// holds: afterwards, another worker may send to them.
+    /// A message counts for a device's frequency cap before it is sent. If it was not sent, the count is removed while
+    /// the lease holds: afterwards, another worker may send it.
     private func uncountUntried() async {
         guard slice.attempt == 0, slice.doubt == 0, context.leases.end(of: slice.lease) != nil else { return }
         do {

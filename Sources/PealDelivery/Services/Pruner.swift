@@ -8,18 +8,18 @@ struct Pruner: Sendable {
     private static let interval: Duration = .seconds(Limits.pruneIntervalSeconds)
     /// The pause between attempts while the store refuses writes.
     private static let pauseAfterFailure: Duration = .seconds(10)
-    /// How many messages that fail are skipped in one round, of each kind of work. The next round continues after them.
+    /// How many failing messages one round skips, for each kind of work. The next round continues after them.
     private static let skippedMax = 32
 
     /// What a round does: everything, until it fails.
     private struct Round {
         var steps = PruneStep.allCases
-        /// The last message that failed, of each kind of work.
+        /// The last message that failed, for each kind of work.
         var skipped: [PruneStep: PruneCursor] = [:]
         var skippedSince: Duration
 
-        /// Begins another round. Messages that failed are tried again after a while, but not before all others were
-        /// tried, so that the others are done however many fail.
+        /// Begins another round. Messages that failed are tried again after a while, but only after all others: these
+        /// must be done however many fail.
         mutating func begin(at now: Duration) {
             if now - skippedSince >= DamagedWork.pause {
                 // A round ends when there is nothing left to do in the steps that work.

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Wakes apps that may choose the moment of a message, with background pushes within each device's budget. A wake-up is
 /// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many. A
 /// wake-up that cannot be sent soon is dropped, because it would be too close to the next ones. While a route still
-/// awaits answers, is closed or has no credential, its devices are not woken. What their network did not take through
-/// no fault of theirs does not count as unanswered.
+/// awaits answers, is closed or has no credential, its devices are not woken. A wake-up that the network refuses for a
+/// reason of its own does not count as unanswered.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
@@ -100,7 +100,7 @@ struct Waker: Sendable {
     }
 
     /// If the route has been closed or the credential deleted meanwhile, the wake-up is lost.
-    /// - Returns: the wake-ups that were not sent or not taken, through no fault of their devices.
+    /// - Returns: the wake-ups that were not sent, or that the network refused for a reason of its own.
     private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async -> [WakeOrder] {
         guard !isClosed(route), let slot = CredentialSlot(of: route), let provider = context.providers[slot.provider]
         else { return orders }

@@ -72,10 +72,10 @@ struct CertificateLife {
     let begin: Timestamp
     let end: Timestamp
 
-    /// Whether clients refuse the certificate, and why, or that they soon will; nil if it is valid for long.
+    /// What is wrong with the certificate, and whether clients already refuse it; nil if it does not expire soon.
     func problem(at now: Timestamp) -> (isRefused: Bool, text: String)? {
         if end <= now { return (true, "has expired (\(end)); renew it, and reload the server") }
-        if begin > now { return (true, "is not valid before \(begin); is the clock wrong?") }
+        if begin > now { return (true, "is not valid before \(begin); check this machine's clock") }
         let isNear = end < now + .seconds(86_400 * (Limits.expiryWarningDays.max() ?? 0))
         return isNear ? (false, "expires \(end)") : nil
     }

@@ -27,10 +27,10 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Below this, ordinary traffic may need more files than can be open.
+    /// With a lower limit, ordinary traffic may run out of open files.
     private static let ordinary = 1024
 
-    /// A line for the log if only few files can be open: what fails then does not say so.
+    /// A line for the log if the limit is low: later errors do not name it as the cause.
     static func warning(_ limit: Int) -> String? {
         guard limit < ordinary else { return nil }
         return "only \(limit) files can be open at once; allow \(ordinary) or more (LimitNOFILE, ulimit -n)"

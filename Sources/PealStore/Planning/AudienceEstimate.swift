@@ -76,8 +76,8 @@ extension StoreSession {
     private static let conditionSampleMin: DeviceKey = 64
 
     /// How many keys are read to estimate how many devices meet a condition: all keys of a small app, otherwise a
-    /// quarter of this number at each of four points. The writer waits meanwhile, so the more a condition tests, the
-    /// fewer they are.
+    /// quarter of this number at each of four points. The writer waits meanwhile, so a larger condition has a smaller
+    /// sample.
     private static func conditionSample(_ condition: Condition) -> DeviceKey {
         let keys = DeviceKey(Limits.conditionTestsWhilePlanningMax / condition.size)
         return max(conditionSampleMin, min(conditionSampleMax, keys))

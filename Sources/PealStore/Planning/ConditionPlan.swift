@@ -13,7 +13,7 @@ indirect enum ConditionPlan: Sendable, Hashable {
     case device(DeviceID)
     case rows(RowTest)
 
-    /// How many tests of rows it has. Other conditions are between them.
+    /// How many separate tests of rows it has.
     var rowTestCount: Int {
         switch self {
         case .and(let parts), .or(let parts): parts.reduce(0) { $0 + $1.rowTestCount }

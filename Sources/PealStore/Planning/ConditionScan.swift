@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Evaluates a condition over a range of keys. It holds one row at a time, and as many bitmaps as conditions are
-/// nested; one for each set of keys if tests of rows, or the same set, are in several places of the condition.
+/// Evaluates a condition over a range of keys. It holds one row at a time, and one bitmap for each level of nesting. If
+/// rows or the same set of keys are tested in several places, it holds one bitmap for each set instead.
 struct ConditionScan {
     let session: StoreSession
     let app: AppKey

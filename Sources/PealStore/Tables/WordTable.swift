@@ -71,8 +71,8 @@ extension StoreSession {
     func timeZone(_ number: Int32) throws -> String? { try word(Int64(number)) }
 }
 
-/// How many words each app's devices have added since the server started: the phones of one app must not use up the
-/// words of all.
+/// How many words each app's devices have added since the server started: the phones of one app must not exhaust the
+/// limit that all apps share.
 final class NewWords: Sendable {
     private struct Share: Hashable {
         let app: AppKey
@@ -81,7 +81,8 @@ final class NewWords: Sendable {
 
     private let added = Mutex<[Share: Int]>([:])
 
-    /// Whether the app may add a word, which is counted.
+    /// Counts a new word of the app, unless the app has reached its limit.
+    /// - Returns: whether the word may be added.
     func mayAdd(_ kind: WordTable.Kind, _ app: AppKey) -> Bool {
         added.withLock { added in
             guard added[Share(app: app, kind: kind), default: 0] < Limits.wordsPerAppMax else { return false }

@@ -116,8 +116,8 @@ extension NativeMessageShapes {
             return (start, shown ?? start)
         }, describe: { Shape<Timestamp>.time.describe($0) }
     ).described(
-        "At most \(Limits.ttlSecondsMax / 86_400) days from now. A time in the past means now. With `in`, every "
-            + "recipient's clock shows it, whatever its offset.")
+        "At most \(Limits.ttlSecondsMax / 86_400) days from now. A time in the past means now. With `in`, it is the "
+            + "time on each recipient's clock, and the offset is ignored.")
 
     private static let window = ObjectShape("NativeWindow", Timestamp(milliseconds: 0)) {
         Entry(required: "until", windowEnd) { $0 = $1 }
