@@ -71,7 +71,7 @@ def collect():
 
 
 def start(simulate, serve, collector, **more):
-    """`more` is added to the server's environment, and what does not configure it, such as a clock, to the simulator's."""
+    """`more` is added to the server's environment. The simulator gets what does not configure Peal, such as a clock."""
     simulator = simulate(environment={name: value for name, value in more.items() if not name.startswith("PEAL")})
     apns = simulator.description["apns"]
     peal = serve(
@@ -84,7 +84,8 @@ def start(simulate, serve, collector, **more):
     )
     app = peal.app(bundle_id=apns["bundle_id"])
     body = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-    peal.put(f"/apps/{app}/credentials/apns/production", {**body, "kind": "token", "private_key": simulator.private_key})
+    body |= {"kind": "token", "private_key": simulator.private_key}
+    peal.put(f"/apps/{app}/credentials/apns/production", body)
     peal.phones(app, 40)
     return peal, app
 
