@@ -78,7 +78,7 @@ package final class ChildProgram: Sendable {
 
     /// Waits without blocking a thread.
     @discardableResult
-    package func waitForExit(seconds: Int = 60) async throws -> Int32 {
+    package func waitForExit(seconds: Int = 120) async throws -> Int32 {
         for _ in 0..<(seconds * 100) {
             if let exitCode { return exitCode }
             try await Task.sleep(for: .milliseconds(10))

@@ -30,7 +30,12 @@ package final class PostgresPair: Sendable {
         try PostgresServer.execute("SELECT pg_reload_conf()", on: first)
     }
 
+    /// Ends the servers itself: their guardians are killed with this object, before they can.
     deinit {
+        for name in ["a", "b"] {
+            try? cluster.control(["stop", "-D", "\(cluster.directory)/\(name)", "-m", "immediate", "-t", "60"])
+            try? FileManager.default.removeItem(atPath: "\(cluster.directory).log.\(name)")
+        }
         try? FileManager.default.removeItem(atPath: cluster.directory)
         try? FileManager.default.removeItem(atPath: "\(cluster.directory).log")
     }
@@ -44,7 +49,7 @@ package final class PostgresPair: Sendable {
     /// Ends the primary at once, as a crash does, and makes the standby the primary.
     package func failOver() throws {
         try cluster.control(["stop", "-D", "\(cluster.directory)/a", "-m", "immediate", "-W"])
-        try cluster.control(["promote", "-D", "\(cluster.directory)/b", "-w", "-t", "30"])
+        try cluster.control(["promote", "-D", "\(cluster.directory)/b", "-w", "-t", "120"])
     }
 
     fileprivate static func url(_ directory: String, _ name: String, _ database: String) -> String {
@@ -52,7 +57,7 @@ package final class PostgresPair: Sendable {
     }
 
     fileprivate static func awaitStart(_ url: String) throws {
-        for _ in 0..<600 {
+        for _ in 0..<2400 {
             if (try? PostgresServer.execute("SELECT 1", on: url)) != nil { return }
             usleep(50_000)
         }

@@ -71,7 +71,7 @@ package final class PostgresServer: Sendable {
     }
 
     private func awaitStart(_ log: String) throws {
-        for _ in 0..<600 {
+        for _ in 0..<2400 {
             if (try? execute("SELECT 1", in: "postgres")) != nil { return }
             guard guardian.isRunning else { break }
             usleep(50_000)

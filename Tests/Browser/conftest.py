@@ -6,20 +6,21 @@ import os
 import pathlib
 import shutil
 import sys
-import time
 import uuid
 
 import pytest
 from console_server import ConsoleFixture
 from console_visitor import Visitor
 from device_server import ROOT, DeviceAPI, site
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 sys.path.append(str(ROOT / "Tests" / "Clients"))
 from peal_server import PROGRAM, Peal  # noqa: E402
+from waiting import wait_until  # noqa: E402, F401: for the tests
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-SECONDS_MAX = 30
+# A busy machine may need long for what is usually there at once.
+expect.set_options(timeout=60_000)
 
 # Headless Chromium has no push service, so the page gets a subscription that only looks like one. Pushes arrive through
 # the DevTools protocol, which hands them to the worker as the push service would.
@@ -224,12 +225,3 @@ def browser(chromium, pages):
     context.add_init_script(script)
     yield Browser(context, pages.url)
     context.close()
-
-
-def wait_until(is_done, seconds=SECONDS_MAX):
-    """Waits until `is_done` returns something true, and returns it."""
-    end = time.monotonic() + seconds
-    while not (result := is_done()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-    return result

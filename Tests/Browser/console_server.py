@@ -30,7 +30,7 @@ class ConsoleFixture:
         self.process = subprocess.Popen(
             [SIMULATOR, "--directory", str(simulator)], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         description = simulator / "simulator.json"
-        self.simulator = wait_until(lambda: self.read(description), 60)
+        self.simulator = wait_until(lambda: self.read(description))
         self.peal = Peal(folder / "peal", {
             "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.simulator["apns_url"],
             "PEAL_PROVIDERS_APNS_SANDBOX_URL": self.simulator["apns_sandbox_url"],
@@ -83,12 +83,12 @@ class ConsoleFixture:
     def key(self, app, *scopes):
         return self.peal.post(f"/apps/{app}/keys", {"dialect": "native", "scopes": list(scopes)})["token"]
 
-    def finished(self, app, message, seconds=30):
+    def finished(self, app, message):
         def ended():
             report = self.peal.get(f"/apps/{app}/messages/{message}")
             return report if report["state"] in ("sent", "cancelled", "expired", "failed") else None
 
-        return wait_until(ended, seconds)
+        return wait_until(ended)
 
 
 def now():

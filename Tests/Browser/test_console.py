@@ -377,7 +377,7 @@ def test_tables_are_as_wide_as_the_window_allows(visit, fixture, locale):
         "audience": {"all": True}, "content": {"title": "An offer with a long name"}, "campaign_id": "daily-reminder"})
     fixture.finished(app, message["id"])
     deliveries = f"/apps/{app}/webhooks/crm/deliveries"
-    wait_until(lambda: any(item["attempts"] for item in fixture.peal.get(deliveries)["items"]), 30)
+    wait_until(lambda: any(item["attempts"] for item in fixture.peal.get(deliveries)["items"]))
     visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale})
     page = visitor.page
     page.goto(fixture.url)
@@ -397,7 +397,7 @@ def test_a_message_on_a_stopped_route_says_why_it_waits(admin, fixture):
     app, _ = fixture.app("Refused")
     fixture.peal.put(f"/apps/{app}/credentials/apns/production", {**fixture.credential, "team_id": "WRONGTEAM1"})
     message = fixture.peal.post(f"/apps/{app}/messages", {"audience": {"all": True}, "content": {"title": "Waits"}})
-    wait_until(lambda: fixture.peal.get(f"/apps/{app}/routes")["items"][0]["state"] == "stopped", 30)
+    wait_until(lambda: fixture.peal.get(f"/apps/{app}/routes")["items"][0]["state"] == "stopped")
     page = admin.page
     admin.open(f"apps/{app}/messages/{message['id']}")
     expect(page.locator(".notice.warn")).to_contain_text("APNs production: Stopped. 5 devices")

@@ -12,7 +12,7 @@ import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from console_server import ROOT
+from console_server import ROOT, wait_until
 from playwright.sync_api import expect
 
 sys.path.append(str(ROOT / "Scripts"))
@@ -111,14 +111,15 @@ def test_an_experiment_says_which_model_phones_use_and_what_is_known(admin, fixt
 
 def test_the_calendar_uses_the_viewers_time_zone(visit, fixture):
     app, _ = fixture.app("Days", devices=1)
-    late = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 5 * 86_400)) + "T23:30:00Z"
+    now = time.time()
+    late = time.strftime("%Y-%m-%d", time.gmtime(now + 5 * 86_400)) + "T23:30:00Z"
     fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"all": True}, "content": {"title": "Good night"}, "schedule": {"at": late}})
     for zone, hour, days in (("Europe/London", "23:30", 5), ("Asia/Tokyo", "08:30", 6)):
         visitor = visit(timezone_id=zone).sign_in()
         visitor.open(f"apps/{app}/calendar")
         section = visitor.page.locator(".day")
-        day = time.gmtime(time.time() + days * 86_400)
+        day = time.gmtime(now + days * 86_400)
         expect(section.get_by_role("heading")).to_contain_text(time.strftime(f"{day.tm_mday} %B %Y", day))
         expect(section.locator("time")).to_have_text(hour)
         assert late[:16] in section.locator("time").get_attribute("title")
@@ -492,6 +493,18 @@ class Receiver(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/hook"
 
 
+def reload_until(page, row, text):
+    """Reloads the page until its row has the text."""
+
+    def has_text():
+        if row.filter(has_text=text).count():
+            return True
+        page.reload()
+
+    wait_until(has_text, pause=0.1)
+    expect(row).to_contain_text(text)
+
+
 def test_a_webhook_is_tested_and_retried(admin, fixture):
     app, _ = fixture.app("Hooks", devices=0)
     receiver = Receiver()
@@ -504,21 +517,11 @@ def test_a_webhook_is_tested_and_retried(admin, fixture):
         page.get_by_role("button", name="Send test event").click()
         expect(page.get_by_role("status")).to_contain_text("The test event will be sent now.")
         row = page.get_by_role("row").filter(has_text="test")
-        for _ in range(100):
-            if row.filter(has_text="500").count():
-                break
-            time.sleep(0.1)
-            page.reload()
-        expect(row).to_contain_text("500")
+        reload_until(page, row, "500")
         admin.shoot("webhook")
         receiver.status = 204
         row.get_by_role("button", name="Retry").click()
-        for _ in range(100):
-            if row.filter(has_text="Delivered").count():
-                break
-            time.sleep(0.1)
-            page.reload()
-        expect(row).to_contain_text("Delivered")
+        reload_until(page, row, "Delivered")
         assert receiver.bodies[-1]["type"] == "test" and receiver.bodies[-1]["data"] == {"test": True}
     finally:
         receiver.shutdown()

@@ -424,7 +424,7 @@ def test_the_deliveries_of_a_webhook_fit_a_window_of_800_pixels_in_german(visit,
         deliveries = fixture.peal.get(f"/apps/{app}/webhooks/main/deliveries")["items"]
         return deliveries and deliveries[0]["attempts"] > 0
 
-    wait_until(has_tried, 30)
+    wait_until(has_tried)
     visitor = visit(locale="de-DE")
     page = visitor.page
     page.goto(fixture.url)

@@ -97,7 +97,7 @@ def silent_connections(target, seconds, report):
 def slow_clients(target, deadlines, report):
     """Clients that stop in the middle, each on a connection of its own."""
     kind = "TLS" if target.tls else "plain"
-    margin = 4
+    margin = 1 + report.patience
 
     def judge(name, limit, start, measure=seconds_open):
         connection = start()

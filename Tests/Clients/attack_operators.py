@@ -83,7 +83,7 @@ def listeners(directory, start, report):
         "PEAL_ADMIN_LISTEN_TLS_CERTIFICATE": own[0], "PEAL_ADMIN_LISTEN_TLS_KEY": own[1],
         "PEAL_ADMIN_LISTEN_TLS_CLIENT_CA": client[0],
     }, None))
-    port = wait_until(lambda: port_file.exists() and port_file.read_text().strip(), 10)
+    port = wait_until(lambda: port_file.exists() and port_file.read_text().strip())
 
     def get(path, certificate=None, address=f"https://localhost:{port}"):
         context = ssl.create_default_context(cafile=str(own[0]))
@@ -165,14 +165,14 @@ def replaced_key(directory, start, simulator, report, phones=5000):
     })
     addresses = server.phones(app, phones)
     message = server.send(app, options={"rate_per_second": 1000})
-    wait_until(lambda: server.message(app, message)["counts"]["accepted"] > 0, 20, pause=0.05)
+    wait_until(lambda: server.message(app, message)["counts"]["accepted"] > 0, pause=0.05)
     status, _ = peal(target, "key", "rotate-master")
     report.note(status == 1 and server.is_running, f"the master key of a running server is not replaced: {status}")
     server.kill()
     status, _ = peal(target, "key", "rotate-master")
     report.note(status == 0, f"that of a server that was killed while it sent is: exit code {status}")
     server.start()
-    counts = server.wait(app, message, seconds=60)["counts"]
+    counts = server.wait(app, message)["counts"]
     received = {item["device"] for item in simulator.inbox(f"?limit={2 * phones}")}
     report.note(
         counts["accepted"] == phones and not set(addresses) - received,

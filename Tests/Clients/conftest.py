@@ -1,6 +1,8 @@
 """Starts `peal-sim` and `peal` for client libraries and programs of other authors."""
 
 import collections
+import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -10,12 +12,11 @@ import urllib.error
 import urllib.request
 
 import pytest
-from peal_server import Peal
-from waiting import wait_until
+from peal_server import OPENER, Peal
+from waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
-START_SECONDS_MAX = 30
 # Files whose tests take longest, most of them by waiting. They start first, so that no process ends alone with one.
 LONG_FILES = [
     "test_trouble", "test_torture", "test_attack", "test_alerts", "test_guides", "test_life", "test_contextpush",
@@ -45,7 +46,11 @@ class Simulator:
             assert self.process.poll() is None, "peal-sim ended before it was ready"
             return description.exists()
 
-        wait_until(is_ready, START_SECONDS_MAX, lambda: "peal-sim was not ready in time", pause=0.02)
+        try:
+            wait_until(is_ready, failure=lambda: "peal-sim was not ready in time", pause=0.02)
+        except AssertionError:
+            self.process.kill()
+            raise
         self.description = json.loads(description.read_text())
 
     @property
@@ -61,7 +66,7 @@ class Simulator:
         data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.description["control_url"] + path, data, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with OPENER.open(request, timeout=PATIENCE_SECONDS) as response:
                 return response.status, json.load(response)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
@@ -76,36 +81,40 @@ class Simulator:
         """Stops the program. Returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=40)
+        try:
+            return self.process.wait(timeout=PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
 
 
 @pytest.fixture
 def simulate(tmp_path):
     """Starts simulators with the given arguments, and stops them after the test."""
-    running = []
+    numbers = itertools.count()
+    # Stops the others too if one does not stop.
+    with contextlib.ExitStack() as running:
 
-    def start(*arguments):
-        directory = tmp_path / str(len(running))
-        running.append(Simulator(directory, *arguments))
-        return running[-1]
+        def start(*arguments, environment=None):
+            simulator = Simulator(tmp_path / str(next(numbers)), *arguments, environment=environment)
+            running.callback(simulator.stop)
+            return simulator
 
-    yield start
-    for simulator in running:
-        simulator.stop()
+        yield start
 
 
 @pytest.fixture
 def serve(tmp_path):
     """Starts `peal serve` with the given environment, and stops it after."""
-    running = []
+    numbers = itertools.count()
+    with contextlib.ExitStack() as running:
 
-    def start(environment=None):
-        running.append(Peal(tmp_path / f"peal-{len(running)}", environment))
-        return running[-1]
+        def start(environment=None):
+            peal = Peal(tmp_path / f"peal-{next(numbers)}", environment)
+            running.callback(peal.stop)
+            return peal
 
-    yield start
-    for peal in running:
-        peal.stop()
+        yield start
 
 
 @pytest.fixture(params=["strict", "fast"])

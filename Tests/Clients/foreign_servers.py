@@ -7,9 +7,7 @@ import socket
 import subprocess
 
 from free_port import free_port
-from waiting import wait_until
-
-SECONDS_MAX = 15
+from waiting import PATIENCE_SECONDS, wait_until
 
 
 class ForeignServer:
@@ -34,7 +32,7 @@ class ForeignServer:
             with socket.socket() as plain:
                 return plain.connect_ex(("127.0.0.1", self.port)) == 0
 
-        wait_until(listens, SECONDS_MAX, self.log_file.read_text, pause=0.02)
+        wait_until(listens, failure=self.log_file.read_text, pause=0.02)
 
     def wait(self, read, count):
         """What `read` finds in the log, once there are `count` items: the log is written after the answer."""
@@ -43,11 +41,11 @@ class ForeignServer:
             items = read(self.log_file.read_text(errors="replace"))
             return len(items) >= count and items
 
-        return wait_until(found, SECONDS_MAX, lambda: f"fewer than {count} in {self.log_file.read_text()[-2000:]}")
+        return wait_until(found, failure=lambda: f"fewer than {count} in {self.log_file.read_text()[-2000:]}")
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(timeout=SECONDS_MAX)
+        self.process.wait(timeout=PATIENCE_SECONDS)
 
 
 class Nghttpd(ForeignServer):

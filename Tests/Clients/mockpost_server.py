@@ -14,7 +14,6 @@ from free_port import free_port
 from peal_server import OPENER
 from waiting import wait_until
 
-START_SECONDS_MAX = 30
 NGINX = """
 daemon off; master_process off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log warn;
 events {{ worker_connections 256; }}
@@ -40,7 +39,7 @@ def wait_for(port, process):
             return False
         return True
 
-    wait_until(listens, START_SECONDS_MAX, lambda: f"nothing listens on port {port}")
+    wait_until(listens, failure=lambda: f"nothing listens on port {port}")
 
 
 class MockPost:

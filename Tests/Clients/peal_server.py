@@ -13,12 +13,10 @@ import urllib.request
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from waiting import wait_until
+from waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PEAL", str(ROOT / ".build" / "debug" / "peal"))
-START_SECONDS_MAX = 30
-STOP_SECONDS_MAX = 40
 # Requests only go to loopback, never through a proxy from the environment.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 ENDED = {"sent", "cancelled", "expired", "failed"}
@@ -99,7 +97,11 @@ class Peal:
             return port_file.exists() and port_file.read_text().strip()
 
         scheme = "https" if "PEAL_HTTP_TLS_KEY" in self.environment else "http"
-        self.url = f"{scheme}://127.0.0.1:{wait_until(port, START_SECONDS_MAX, pause=0.02)}"
+        try:
+            self.url = f"{scheme}://127.0.0.1:{wait_until(port, pause=0.02)}"
+        except AssertionError:
+            self.kill()
+            raise
 
     def limit_descriptors(self):
         resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
@@ -117,7 +119,7 @@ class Peal:
         if self.is_running:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=STOP_SECONDS_MAX)
+            return self.process.wait(timeout=PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
             raise
@@ -125,7 +127,7 @@ class Peal:
     def kill(self):
         """Kills the program."""
         self.process.kill()
-        self.process.wait(timeout=STOP_SECONDS_MAX)
+        self.process.wait(timeout=PATIENCE_SECONDS)
 
     # Requests
 
@@ -135,7 +137,7 @@ class Peal:
         fields = {"Content-Type": "application/json", "Authorization": f"Bearer {self.admin_token}", **(headers or {})}
         request = urllib.request.Request((url or self.url) + path, data, fields, method=method)
         try:
-            with OPENER.open(request, timeout=30) as answer:
+            with OPENER.open(request, timeout=PATIENCE_SECONDS) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             raise Refused(method, path, error.code, error.read().decode(errors="replace")) from None
@@ -190,7 +192,7 @@ class Peal:
     def message(self, app, message):
         return self.get(f"/apps/{app}/messages/{message}")
 
-    def wait(self, app, message, state="sent", seconds=30):
+    def wait(self, app, message, state="sent", seconds=PATIENCE_SECONDS):
         """The message once it is in `state`; fails when it ends in another state, or not in time."""
 
         def reached():

@@ -153,11 +153,11 @@ class PivotalFixture:
             addresses[token.lower() if device["platform"] == "ios" else token] = name
         return addresses
 
-    def ended(self, message, seconds=30):
+    def ended(self, message):
         """The receipt of a push once every device has its outcome."""
 
         def receipt():
             shown = self.call("GET", f"/v1/receipts/{message}").json
             return shown["state"] in ("sent", "expired", "failed", "cancelled") and shown
 
-        return wait_until(receipt, seconds, lambda: self.peal.log[-2000:])
+        return wait_until(receipt, failure=lambda: self.peal.log[-2000:])

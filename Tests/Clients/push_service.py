@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 import http_ece
@@ -20,7 +21,6 @@ from free_port import free_port
 from py_vapid import Vapid02
 from waiting import wait_until
 
-START_SECONDS_MAX = 60
 
 
 def base64url(data):
@@ -57,6 +57,7 @@ class Received:
     path: str
     headers: dict
     body: bytes
+    at: float = dataclasses.field(default_factory=time.monotonic)
 
     @property
     def claims(self):
@@ -151,7 +152,7 @@ class MockPost:
             assert self.process.poll() is None, self.log_file.read_text()
             return self.answers()
 
-        wait_until(is_ready, START_SECONDS_MAX, self.log_file.read_text)
+        wait_until(is_ready, failure=self.log_file.read_text)
 
     def answers(self):
         try:

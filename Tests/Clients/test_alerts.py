@@ -83,7 +83,8 @@ def test_too_many_connections_are_refused(serve, watch):
 
 def test_file_descriptors_run_out(serve, tmp_path, watch):
     own = int(TimeLapse.sum("process_open_fds", TimeLapse(serve(), tmp_path).read()))
-    server = Peal(tmp_path / "scarce", descriptors=int(own / 0.5))
+    # The connections must stay, however long the scrapes take.
+    server = Peal(tmp_path / "scarce", {"PEAL_HTTP_HEAD_SECONDS": 300}, descriptors=int(own / 0.5))
     try:
         lapse = watch(server)
         connections = [socket.create_connection(address(server), timeout=20) for _ in range(int(own * 0.8))]
@@ -208,11 +209,11 @@ def test_a_killed_server_sends_twice(simulate, serve, watch):
     # The network takes the requests and does not answer before the server dies.
     simulator.control("POST", "/script", "rules:\n  - match: {provider: apns}\n    delay_ms: 20000\n")
     server.send(app)
-    wait_until(lambda: metric(server, "peal_pages_total") >= 4, 30)
+    wait_until(lambda: metric(server, "peal_pages_total") >= 4)
     server.kill()
     simulator.control("POST", "/script", "rules: []\n")
     server.start()
-    lapse.wait("peal_resent_total", lambda value: value > 1000, 90).fires("PealSendingTwice", healthy=3)
+    lapse.wait("peal_resent_total", lambda value: value > 1000).fires("PealSendingTwice", healthy=3)
 
 
 def test_results_cannot_be_stored(sending, watch):
@@ -235,13 +236,13 @@ def test_results_cannot_be_written_for_minutes(sending, watch):
     # Answers arrive when the store is locked already.
     simulator.control("POST", "/script", "rules:\n  - match: {provider: apns}\n    delay_ms: 3000\n")
     server.send(app)
-    wait_until(lambda: simulator.summary()["received"] >= 40, 20)
+    wait_until(lambda: simulator.summary()["received"] >= 40)
     lock = sqlite3.connect(server.directory / "peal.db", isolation_level=None, timeout=10)
     lock.execute("BEGIN IMMEDIATE")
 
     def fail():
         before = metric(server, "peal_settles_failed_total")
-        wait_until(lambda: metric(server, "peal_settles_failed_total") > before, 30)
+        wait_until(lambda: metric(server, "peal_settles_failed_total") > before)
 
     # A write waits for the lock for long, so it does not fail again in every minute.
     for _ in range(3):

@@ -15,7 +15,7 @@ def curl(simulator, method, url, body=None, *headers):
     command = ["curl", "-sS", "--http2", "--cacert", simulator.ca_file, "-i", "-X", method, url]
     command += ["-H", f"authorization: bearer {provider_token(simulator)}"] + (["-d", body] if body else [])
     command += [part for header in headers for part in ("-H", header)]
-    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     head, _, answer = out.replace("\r", "").partition("\n\n")
     lines = head.split("\n")
     assert lines[0].startswith("HTTP/2 ")

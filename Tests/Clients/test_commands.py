@@ -40,7 +40,7 @@ def curl(simulator, path, body, *arguments):
     """Sends one request; returns the status, the answer's headers and its body."""
     url = simulator.description["apns_url"] + path
     command = ["curl", "-sS", "--http2", "--cacert", simulator.ca_file, "-i", "-X", "POST", url, "-d", body]
-    out = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True, timeout=20).stdout
+    out = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
     head, _, answer = out.replace("\r", "").partition("\n\n")
     lines = head.split("\n")
     assert lines[0].startswith("HTTP/2 ")
@@ -79,7 +79,7 @@ def test_curl_with_a_body_of_a_megabyte_is_refused(either_mode, tmp_path):
 def test_curl_over_http_1_gets_no_answer(either_mode):
     url = either_mode.description["apns_url"] + f"/3/device/{DEVICE}"
     command = ["curl", "-sS", "--http1.1", "--no-alpn", "--cacert", either_mode.ca_file, "-m", "5", url, "-d", "{}"]
-    assert subprocess.run(command, capture_output=True, timeout=20).returncode != 0
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode != 0
     assert either_mode.summary()["received"] == 0
 
 
@@ -108,7 +108,7 @@ def fcm_access_token(simulator):
     command = ["curl", "-sS", "--http2", "--cacert", simulator.ca_file, account["token_uri"]]
     command += ["--data-urlencode", "grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer"]
     command += ["--data-urlencode", f"assertion={assertion}"]
-    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     return json.loads(out)["access_token"]
 
 
@@ -121,7 +121,7 @@ def test_curl_sends_to_fcm(either_mode, version):
     body = {"message": {"token": "a:b", "notification": {"title": "Grüße"}}}
     command = ["curl", "-sS", version, "--cacert", either_mode.ca_file, fcm_url(either_mode), "-d", json.dumps(body)]
     command += ["-H", f"authorization: Bearer {fcm_access_token(either_mode)}", "-w", "%{http_version} %{http_code}"]
-    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     assert out.startswith('{"name":"projects/') and out.endswith({"--http2": "}2 200", "--http1.1": "}1.1 200"}[version])
     (item,) = either_mode.inbox("?provider=fcm&device=a:b")
     assert item["payload"] == body["message"]
@@ -158,7 +158,7 @@ def test_a_wrong_script_stops_the_start(tmp_path):
     script = tmp_path / "script.yaml"
     script.write_text("rules:\n  - match: {rate: 2}\n    status: 503\n")
     command = [PROGRAM, "--directory", tmp_path / "simulator", "--script", script]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode != 0
     assert "rules[0].match.rate" in run.stderr
     assert not pathlib.Path(tmp_path / "simulator" / "simulator.json").exists()

@@ -1,6 +1,7 @@
 """ContextPush's documented requests, from HTTP to the simulated phone and back to a webhook receiver."""
 
 import concurrent.futures
+import contextlib
 import datetime
 import hashlib
 import json
@@ -23,7 +24,8 @@ BUNDLE = "com.contextsdk.demo"
 USER = "user@contextsdk.com"
 SCHEDULE = "/v1/campaigns/schedule_message_for_user"
 CANCEL = "/v1/campaigns/cancel_message_for_user"
-WAIT_SECONDS_MAX = 30
+# Of messages without a window, where the clock is moved: longer than a few requests take anywhere.
+HOLD_SECONDS = 60
 
 
 def seed(name, **changes):
@@ -70,7 +72,7 @@ class ContextPushFixture:
             found = self.simulator.inbox(f"?device={address}")
             return len(found) >= count and found
 
-        return wait_until(items, WAIT_SECONDS_MAX, lambda: f"fewer than {count} pushes were received")
+        return wait_until(items, failure=lambda: f"fewer than {count} pushes were received")
 
     def webhook(self, receiver):
         self.peal.put(
@@ -90,21 +92,31 @@ def moved(tmp_path):
     if not MovedClock.is_possible():
         pytest.skip("the clock of programs cannot be moved here")
     clock = MovedClock(tmp_path)
-    running = []
+    with programs(tmp_path, clock.environment, HOLD_SECONDS) as fixture:
+        yield fixture, clock
 
-    def start(program):
-        running.append(program)
-        return program
 
-    yield (
-        ContextPushFixture(
-            lambda: start(Simulator(tmp_path / "simulator", environment=clock.environment)),
-            lambda environment: start(Peal(tmp_path / "peal", {**environment, **clock.environment})),
-        ),
-        clock,
-    )
-    for program in reversed(running):
-        program.stop()
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    """For requests that change nothing."""
+    with programs(tmp_path_factory.mktemp("refusing")) as fixture:
+        yield fixture
+
+
+@contextlib.contextmanager
+def programs(directory, more=None, hold=1):
+    """A fixture whose programs get the environment `more`, and are stopped at the end."""
+    with contextlib.ExitStack() as running:
+
+        def start(program):
+            running.callback(program.stop)
+            return program
+
+        yield ContextPushFixture(
+            lambda: start(Simulator(directory / "simulator", environment=more)),
+            lambda environment: start(Peal(directory / "peal", {**environment, **(more or {})})),
+            hold,
+        )
 
 
 def items_of(receiver, count):
@@ -114,7 +126,7 @@ def items_of(receiver, count):
         found = [item for _, body in receiver.requests for item in json.loads(body)]
         return len(found) >= count and found
 
-    return wait_until(items, WAIT_SECONDS_MAX, lambda: f"fewer than {count} items in {receiver.requests}")
+    return wait_until(items, failure=lambda: f"fewer than {count} items in {receiver.requests}")
 
 
 @pytest.mark.parametrize("name", ["schedule_context_aware", "schedule_localized", "schedule_all_fields"])
@@ -176,28 +188,34 @@ def test_all_fields_arrive_as_apple_names_them_under_the_message_id(contextpush)
     assert message["audience"]["devices"] == 1
 
 
-def test_a_context_aware_message_goes_out_when_its_window_ends(contextpush):
+def test_a_context_aware_message_goes_out_when_its_window_ends(moved):
+    contextpush, clock = moved
     address = contextpush.phone()
-    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=4)
+    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
     body = seed("schedule_context_aware", deliver_within_hours=None, target_delivery_time=until.isoformat())
     assert contextpush.schedule(body)["delivery_method"] == "context_aware"
     (message,) = contextpush.peal.get(f"/apps/{contextpush.app}/messages")["items"]
     assert message["state"] == "scheduled"
     assert not contextpush.simulator.inbox(f"?device={address}")
+    clock.advance(3600)
     (item,) = contextpush.inbox(address)
     assert item["at"] >= until.timestamp() * 1000
     contextpush.peal.wait(contextpush.app, message["id"])
 
 
-def test_the_last_request_counts_and_a_cancelled_one_never_comes(contextpush):
+def test_the_last_request_counts_and_a_cancelled_one_never_comes(moved):
+    contextpush, clock = moved
     address = contextpush.phone()
     key = seed("cancel")["idempotency_key"]
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key=key)
     contextpush.schedule(body)
     newer = {**body, "content": {"title": "Newer", "body": "This one"}}
     contextpush.schedule(newer)
+    clock.advance(HOLD_SECONDS)
     (item,) = contextpush.inbox(address)
     assert item["payload"]["aps"]["alert"]["title"] == "Newer"
+    (message,) = contextpush.peal.get(f"/apps/{contextpush.app}/messages")["items"]
+    contextpush.peal.wait(contextpush.app, message["id"])
     with pytest.raises(Refused) as refusal:
         contextpush.call(CANCEL, seed("cancel"))
     assert refusal.value.status == 409
@@ -209,8 +227,9 @@ def test_the_last_request_counts_and_a_cancelled_one_never_comes(contextpush):
     contextpush.schedule(other)
     for _ in range(2):
         assert contextpush.call(CANCEL, seed("cancel", idempotency_key="other"))["status"] == "cancelled"
-    # Nothing must happen, and nothing announces that: the hold is a second.
-    time.sleep(2.5)
+    clock.advance(HOLD_SECONDS)
+    # Nothing must happen, and nothing announces that: the scheduler looks every second.
+    time.sleep(2)
     assert len(contextpush.simulator.inbox(f"?device={address}")) == 1
     with pytest.raises(Refused) as refusal:
         contextpush.call(CANCEL, seed("cancel", idempotency_key="unknown"))
@@ -298,7 +317,8 @@ def test_a_user_who_registers_inside_the_window_is_reached(contextpush):
     assert len(contextpush.inbox(address)) == 1
 
 
-def test_twenty_requests_at_once_with_one_key_are_one_message(contextpush):
+def test_twenty_requests_at_once_with_one_key_are_one_message(moved):
+    contextpush, clock = moved
     address = contextpush.phone()
     bodies = [
         seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content={"body": f"b{n}"})
@@ -308,6 +328,7 @@ def test_twenty_requests_at_once_with_one_key_are_one_message(contextpush):
         answers = list(pool.map(contextpush.schedule, bodies))
     assert {answer["status"] for answer in answers} == {"scheduled"}
     assert len(contextpush.peal.get(f"/apps/{contextpush.app}/messages")["items"]) == 1
+    clock.advance(HOLD_SECONDS)
     contextpush.inbox(address)
     # A second push would follow the first one at once.
     time.sleep(2)
@@ -330,26 +351,31 @@ def test_a_cancellation_that_races_the_send_is_exact(contextpush):
 
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         answers = dict(pool.map(race, range(40)))
-    # All holds have ended by then; messages that were not cancelled have been received.
+    expected = sorted(key for key, answer in answers.items() if answer != "cancelled")
+    contextpush.inbox(address, len(expected))
+    # Nothing else must come: all holds have ended by then.
     time.sleep(3)
     came = [item["payload"]["ctx_idempotency_key"] for item in contextpush.simulator.inbox(f"?device={address}")]
-    assert sorted(came) == sorted(key for key, answer in answers.items() if answer != "cancelled")
+    assert sorted(came) == expected
     assert set(answers.values()) <= {"cancelled", "sent"}
 
 
-def test_a_repetition_may_change_method_and_window(contextpush):
+def test_a_repetition_may_change_method_and_window(moved):
+    contextpush, clock = moved
     address = contextpush.phone()
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k")
     contextpush.schedule(body)
     answer = contextpush.schedule({**body, "delivery_method": "context_aware", "deliver_within_hours": 1})
     assert (answer["status"], answer["delivery_method"]) == ("scheduled", "context_aware")
-    # Nothing must happen, and nothing announces that: the hold was a second.
-    time.sleep(2.5)
+    clock.advance(HOLD_SECONDS)
+    # Nothing must happen, and nothing announces that: the scheduler looks every second.
+    time.sleep(2)
     assert not contextpush.simulator.inbox(f"?device={address}")
     # A refused request changes nothing.
     with pytest.raises(Refused):
         contextpush.schedule({**body, "content": {"title": "no body"}})
     contextpush.schedule({**body, "content": {"body": "now"}})
+    clock.advance(HOLD_SECONDS)
     (item,) = contextpush.inbox(address)
     assert item["payload"]["aps"]["alert"] == {"body": "now"}
 
@@ -428,16 +454,16 @@ def test_native_spelling_gives_the_same_request(contextpush, platform):
         ({"content": {"title": {"en": "t"}, "body": {"en": "b", "de": "b"}, "default_locale": "en"}}, 400),
     ],
 )
-def test_an_invalid_request_is_refused(contextpush, changes, status):
+def test_an_invalid_request_is_refused(refusing, changes, status):
     with pytest.raises(Refused) as refusal:
-        contextpush.schedule(seed("schedule_context_aware", **changes))
+        refusing.schedule(seed("schedule_context_aware", **changes))
     assert refusal.value.status == status, refusal.value.text
     assert json.loads(refusal.value.text)["error"]["code"]
 
 
-def test_an_unknown_key_is_refused(contextpush):
+def test_an_unknown_key_is_refused(refusing):
     with pytest.raises(Refused) as refusal:
-        contextpush.call(SCHEDULE, seed("schedule_context_aware"), key="CTX-" + secrets.token_hex(8))
+        refusing.call(SCHEDULE, seed("schedule_context_aware"), key="CTX-" + secrets.token_hex(8))
     assert refusal.value.status == 401
 
 

@@ -102,7 +102,7 @@ def fault(simulator, device, value):
 
 
 def wait_for_health(peal, app, reason):
-    wait_until(lambda: reason in json.dumps(peal.get(f"/apps/{app}/credentials")), seconds=20)
+    wait_until(lambda: reason in json.dumps(peal.get(f"/apps/{app}/credentials")))
 
 
 @pytest.mark.parametrize("mode", ["strict", "fast"])

@@ -16,7 +16,7 @@ from certificates import write_certificate
 from doc_examples import ROOT, examples, run_examples
 from foreign_servers import ForeignServer
 from free_port import free_port
-from peal_server import PROGRAM, Refused, SigningKey
+from peal_server import PROGRAM, Refused
 from pivotal_fixture import configuration
 from test_sdk_sources import compile_all, compile_stubs, run
 from waiting import wait_until
@@ -76,7 +76,7 @@ class GuideFixture:
             items = self.simulator.inbox(f"?device={device}")
             return len(items) >= count and items
 
-        return wait_until(received, 10, lambda: f"{device} received less than {count}")
+        return wait_until(received, failure=lambda: f"{device} received less than {count}")
 
     @property
     def app(self):
@@ -456,7 +456,7 @@ def test_the_backup_of_operations(tmp_path):
         for old, new in changes.items():
             text = text.replace(old, str(new))
         # Until the server that the commands start is ready.
-        ready = "for i in $(seq 300); do peal status > status.txt && break; sleep 0.1; done; cat status.txt\n"
+        ready = "for i in $(seq 1000); do peal status > status.txt && break; sleep 0.1; done; cat status.txt\n"
         text = re.sub(r"^(peal serve .*)$", rf"\1 2> serve.log &\n{ready}", text, flags=re.MULTILINE)
         script = f"set -eu\ntrap 'jobs=$(jobs -p); [ -z \"$jobs\" ] || kill $jobs; wait' EXIT\n{text}"
         done = subprocess.run(

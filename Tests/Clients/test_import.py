@@ -93,7 +93,7 @@ def test_bad_lines_are_reported_and_a_killed_import_resumes_exactly_once(serve, 
         assert process.poll() is None, process.communicate()
         return (tmp_path / "resume").exists() and json.loads((tmp_path / "resume").read_text())["done"] > 0
 
-    wait_until(has_begun, seconds=60, pause=0.001)
+    wait_until(has_begun, pause=0.001)
     process.kill()
     process.communicate()
     recorded = json.loads((tmp_path / "resume").read_text())
@@ -469,4 +469,4 @@ def test_rows_that_cannot_be_read_hide_no_others_and_make_an_export_fail(serve, 
     assert [item.get("alias") for item in exported if item["id"] in (ids[6], ids[7])] == [None, "phone 8"]
     status, _, errors = command(peal, other, "export", "--output", str(output))
     assert status == 0 and "missing" not in errors
-    wait_until(lambda: peal.log.count("lists omit a row of device") >= 2, 10, lambda: peal.log[-2000:])
+    wait_until(lambda: peal.log.count("lists omit a row of device") >= 2, failure=lambda: peal.log[-2000:])

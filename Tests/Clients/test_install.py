@@ -129,7 +129,7 @@ def test_a_database_is_created_and_used_as_the_page_says(postgres, tmp_path):
     }.items():  # fmt: skip
         assert old in text
         text = text.replace(old, str(new))
-    ready = "wait_for_peal() { for i in $(seq 300); do peal app list && return; sleep 0.1; done; return 1; }"
+    ready = "wait_for_peal() { for i in $(seq 1000); do peal app list && return; sleep 0.1; done; return 1; }"
     end = "trap 'jobs=$(jobs -p); [ -z \"$jobs\" ] || kill $jobs; wait' EXIT"
     own = {
         "PEAL_ADMIN_TOKEN": secrets.token_hex(24), "PEAL_SERVER_URL": f"http://127.0.0.1:{port}", "PEAL_HTTP_PORT": str(port),

@@ -79,12 +79,13 @@ def test_a_credential_changes_during_delivery_and_everybody_is_reached_once(simu
     before = connections(simulator)
     assert before
     peal.apns(app, SigningKey("KEY2222222", "SIMTEAM001"), BUNDLE)
-    report = peal.wait(app, message, seconds=60)
+    report = peal.wait(app, message)
     assert report["counts"]["accepted"] == COUNT
     summary = simulator.summary()
     assert (summary["accepted"], summary["devices"], summary["devices_with_more_than_one"]) == (COUNT, COUNT, 0)
     wait_until(
-        lambda: not before & connections(simulator), 30, lambda: "a connection with the old credential is still open"
+        lambda: not before & connections(simulator),
+        failure=lambda: "a connection with the old credential is still open",
     )
 
 
@@ -94,14 +95,14 @@ def test_a_stopped_app_says_why_and_recovers_once_its_key_is_valid_again(app):
     key = known_key(simulator)
     simulator.control("DELETE", f"/keys/{key.key_id}")
     message = peal.send(app)
-    wait_until(lambda: health(peal, app)["state"] == "stopped", seconds=30)
+    wait_until(lambda: health(peal, app)["state"] == "stopped")
     assert health(peal, app)["reason"] == "InvalidProviderToken"
     assert "InvalidProviderToken" in peal.deliveries(app, message, address=address)[-1]["detail"]
     allow(simulator, key)
     # The answer to the probe concerns only the device. That is enough to know that the credential is valid again.
     fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 600_000}
     simulator.control("PUT", f"/faults/devices/{address}", fault)
-    assert peal.wait(app, message, seconds=50)["counts"]["retired"] == 1
+    assert peal.wait(app, message)["counts"]["retired"] == 1
     assert health(peal, app)["state"] == "ok"
 
 

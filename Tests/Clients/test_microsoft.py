@@ -18,7 +18,8 @@ def curl(simulator, url, body, headers=(), *arguments):
     """Posts `body`; returns the status, the answer's headers and its body."""
     options = [part for header in headers for part in ("-H", header)]
     command = ["curl", "-sS", "--http1.1", "--cacert", simulator.ca_file, "-i", url, "--data-binary", body]
-    out = subprocess.run([*command, *options, *arguments], capture_output=True, text=True, check=True, timeout=20).stdout
+    out = subprocess.run(
+        [*command, *options, *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
     head, _, answer = out.replace("\r", "").partition("\n\n")
     lines = head.split("\n")
     return int(lines[0].split()[1]), dict(line.lower().split(": ", 1) for line in lines[1:]), answer

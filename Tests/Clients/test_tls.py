@@ -12,19 +12,19 @@ from certificates import write_certificate
 from peal_server import Peal
 
 
-@pytest.fixture
-def secure(tmp_path):
-    write_certificate(tmp_path / "certificate.pem", tmp_path / "key.pem")
-    peal = Peal(
-        tmp_path / "peal",
-        {
-            "PEAL_HTTP_TLS_CERTIFICATE": tmp_path / "certificate.pem",
-            "PEAL_HTTP_TLS_KEY": tmp_path / "key.pem",
-            "PEAL_HTTP_AGE_SECONDS": 2,
-        },
-    )
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("secure")
+    write_certificate(directory / "certificate.pem", directory / "key.pem")
+    peal = Peal(directory / "peal", tls(directory))
     yield peal
     peal.stop()
+
+
+def tls(directory):
+    return {
+        "PEAL_HTTP_TLS_CERTIFICATE": directory / "certificate.pem", "PEAL_HTTP_TLS_KEY": directory / "key.pem",
+    }
 
 
 def connect(peal, protocol="http/1.1"):
@@ -33,7 +33,7 @@ def connect(peal, protocol="http/1.1"):
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_alpn_protocols([protocol])
-    return context.wrap_socket(socket.create_connection((address.hostname, address.port), timeout=10))
+    return context.wrap_socket(socket.create_connection((address.hostname, address.port), timeout=60))
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,10 @@ def test_a_client_that_waits_for_100_continue_gets_it(secure):
         assert b" 201 " in connection.recv(4096)
 
 
-def test_an_old_http2_connection_is_asked_to_leave(secure):
-    with connect(secure, "h2") as connection:
+def test_an_old_http2_connection_is_asked_to_leave(serve, tmp_path):
+    write_certificate(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    peal = serve({**tls(tmp_path), "PEAL_HTTP_AGE_SECONDS": 2})
+    with connect(peal, "h2") as connection:
         connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
         received = b""
         # GOAWAY: type 7, no flags, stream 0.

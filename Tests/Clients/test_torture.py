@@ -5,7 +5,6 @@ a route of its own), while `torture_server` plays one script per scenario.
 """
 
 import collections
-import datetime
 import threading
 
 import pytest
@@ -18,8 +17,8 @@ import torture_scenarios  # noqa: F401
 
 DEVICES = 300
 BUNDLE_ID = "com.example.torture"
-# A lost answer is sent again after 30 seconds.
-SOON, RESENT = datetime.timedelta(seconds=28), 75
+# A request whose answer was lost is sent again after 30 seconds, and all scenarios share the machine.
+SECONDS_MAX = 150
 
 
 class Run:
@@ -72,7 +71,7 @@ class Torture:
             run = self.runs[scenario.name]
             self.server.armed = scenario
             run.first = run.send("first")
-            run.report = self.peal.wait(run.app, run.first, seconds=RESENT)
+            run.report = self.peal.wait(run.app, run.first, seconds=SECONDS_MAX)
 
     def close(self):
         self.thread.join()
@@ -99,23 +98,25 @@ def check(run, report, text):
     assert repeated <= (scenario.lost if text == "first" else set()), "sent again without need"
 
 
-def finish(torture, run, seconds):
+def finish(torture, run):
     scenario = run.scenario
     second = run.send("second")
-    check(run, torture.peal.wait(run.app, second, seconds=seconds), "second")
-    check(run, torture.peal.wait(run.app, run.first, seconds=RESENT), "first")
+    check(run, torture.peal.wait(run.app, second, seconds=SECONDS_MAX), "second")
+    check(run, torture.peal.wait(run.app, run.first, seconds=SECONDS_MAX), "first")
     assert [each for each in torture.server.violations if each.startswith(scenario.name + ":")] == []
     assert scenario.finished.is_set(), "the script was cut short"
-    check_times(run, torture.peal.message(run.app, run.first))
+    check_loss(run, torture.peal.message(run.app, run.first))
 
 
-def check_times(run, report):
-    """Nothing is lost, and no time, if the client knows what was not processed; otherwise the deliveries say so."""
+def check_loss(run, report):
+    """If the client knows what was not processed, no device waits half a minute; otherwise the deliveries say so."""
     lost = run.scenario.lost
     if run.scenario.kind == UNPROCESSED:
         assert not lost
-        began, ended = report["created_at"], report["timings"]["sent_at"]
-        assert datetime.datetime.fromisoformat(ended) - datetime.datetime.fromisoformat(began) < SOON
+        assert report["resent"] == 0
+        for device in sorted(run.devices)[::50]:
+            events = [item["event"] for item in run.peal.deliveries(run.app, run.first, address=device)]
+            assert "deferred" not in events, events
     for device in list(lost)[:1]:
         events = [item["event"] for item in run.peal.deliveries(run.app, run.first, address=device)]
         assert "deferred" in events
@@ -124,16 +125,16 @@ def check_times(run, report):
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 def test_everybody_is_reached_and_the_rest_goes_on(torture, scenario):
-    finish(torture, torture.runs[scenario.name], SOON.seconds)
+    finish(torture, torture.runs[scenario.name])
 
 
 @pytest.mark.parametrize("scenario", EARLY, ids=lambda each: each.name)
 def test_a_connection_that_never_begins_is_replaced(torture, scenario):
-    torture.thread.join(timeout=RESENT)
-    finish(torture, torture.runs[scenario.name], SOON.seconds)
+    torture.thread.join(timeout=len(EARLY) * SECONDS_MAX)
+    finish(torture, torture.runs[scenario.name])
 
 
 def test_the_server_survives_and_the_client_keeps_to_the_protocol(torture):
-    torture.thread.join(timeout=RESENT)
+    torture.thread.join(timeout=len(EARLY) * SECONDS_MAX)
     assert torture.peal.is_running
     assert torture.server.violations == []

@@ -6,6 +6,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from moved_clock import MovedClock
 from waiting import wait_until
 
 
@@ -70,7 +71,8 @@ def collect():
 
 
 def start(simulate, serve, collector, **more):
-    simulator = simulate()
+    """`more` is added to the server's environment. The simulator gets what does not configure Peal, such as a clock."""
+    simulator = simulate(environment={name: value for name, value in more.items() if not name.startswith("PEAL")})
     apns = simulator.description["apns"]
     peal = serve(
         {
@@ -82,7 +84,8 @@ def start(simulate, serve, collector, **more):
     )
     app = peal.app(bundle_id=apns["bundle_id"])
     body = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-    peal.put(f"/apps/{app}/credentials/apns/production", {**body, "kind": "token", "private_key": simulator.private_key})
+    body |= {"kind": "token", "private_key": simulator.private_key}
+    peal.put(f"/apps/{app}/credentials/apns/production", body)
     peal.phones(app, 40)
     return peal, app
 
@@ -100,7 +103,7 @@ def test_a_message_is_one_trace_from_the_request_to_the_settled_answer(simulate,
     body = {"audience": {"all": True}, "content": {"title": "Traced"}}
     message = peal.request("POST", f"/peal/v1/apps/{app}/messages", body, caller)["id"]
     peal.wait(app, message)
-    wait_until(lambda: set(collector.of(message)) == NAMES, 15, lambda: f"{collector.of(message)}")
+    wait_until(lambda: set(collector.of(message)) == NAMES, failure=lambda: f"{collector.of(message)}")
     spans = collector.of(message)
     (root,) = spans["peal.request"]
     assert "parentSpanId" not in root
@@ -132,17 +135,20 @@ def test_a_message_is_one_trace_from_the_request_to_the_settled_answer(simulate,
     assert "Traced" not in json.dumps([entry[2] for entry in collector.requests])
 
 
-def test_a_scheduled_message_continues_its_trace_after_a_restart(simulate, serve, collect):
+@pytest.mark.skipif(not MovedClock.is_possible(), reason="needs Linux and a C compiler")
+def test_a_scheduled_message_continues_its_trace_after_a_restart(simulate, serve, collect, tmp_path):
     collector = collect()
-    peal, app = start(simulate, serve, collector)
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=6)
+    clock = MovedClock(tmp_path)
+    peal, app = start(simulate, serve, collector, **clock.environment)
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
     message = peal.send(app, schedule={"at": at.strftime("%Y-%m-%dT%H:%M:%SZ")})
     # What waits is sent before the server ends.
     assert peal.stop() == 0
     assert set(collector.of(message)) == {"peal.request", "peal.accept"}
     peal.start()
+    clock.advance(3600)
     peal.wait(app, message)
-    wait_until(lambda: set(collector.of(message)) == NAMES, 15, lambda: f"{collector.of(message)}")
+    wait_until(lambda: set(collector.of(message)) == NAMES, failure=lambda: f"{collector.of(message)}")
     (root,) = collector.of(message)["peal.request"]
     assert {page["parentSpanId"] for page in collector.of(message)["peal.page"]} == {root["spanId"]}
 
@@ -151,10 +157,10 @@ def test_a_collector_that_refuses_or_is_gone_loses_only_spans(simulate, serve, c
     collector = collect(status=503)
     peal, app = start(simulate, serve, collector)
     assert peal.wait(app, peal.send(app))["counts"]["accepted"] == 40
-    wait_until(lambda: "the collector refused spans" in peal.log, 15)
+    wait_until(lambda: "the collector refused spans" in peal.log)
     collector.leave()
     assert peal.wait(app, peal.send(app))["counts"]["accepted"] == 40
-    wait_until(lambda: "spans could not be sent" in peal.log, 15)
+    wait_until(lambda: "spans could not be sent" in peal.log)
     assert peal.stop() == 0
 
 

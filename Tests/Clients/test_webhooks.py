@@ -16,7 +16,6 @@ from peal_server import OPENER, Refused, SigningKey
 from standardwebhooks.webhooks import Webhook
 from waiting import wait_until
 
-WAIT_SECONDS_MAX = 30
 
 
 class Receiver:
@@ -52,7 +51,7 @@ class Receiver:
 
     def wait(self, count):
         wait_until(
-            lambda: len(self.requests) >= count, WAIT_SECONDS_MAX,
+            lambda: len(self.requests) >= count, failure=
             lambda: f"{len(self.requests)} of {count} requests were received",
         )  # fmt: skip
         return self.requests[:count]
@@ -85,7 +84,7 @@ def wait_for_state(peal, path, state):
         newest = peal.get(path)["items"][0]
         return newest["state"] == state and newest
 
-    return wait_until(delivery, WAIT_SECONDS_MAX, lambda: f"not {state}: {peal.get(path)}")
+    return wait_until(delivery, failure=lambda: f"not {state}: {peal.get(path)}")
 
 
 def test_a_sent_message_is_reported_with_a_valid_signature(simulate, serve, receive):
@@ -137,7 +136,7 @@ def test_a_delivery_outlives_refusals_and_a_restart(serve, receive, ending):
     getattr(peal, ending)()
     peal.start()
     receiver.wait(2)
-    wait_until(lambda: peal.get(path)["items"][0]["last_status"] == 500, WAIT_SECONDS_MAX)
+    wait_until(lambda: peal.get(path)["items"][0]["last_status"] == 500)
     retried = peal.post(f"{path}/{delivery['id']}/retry")
     assert retried["state"] == "pending"
     requests = receiver.wait(3)
@@ -206,8 +205,6 @@ def test_https_needs_a_trusted_certificate_of_the_host(serve, receive, tmp_path,
         ((headers, bytes_received),) = receiver.wait(1)
         assert Webhook(secret).verify(bytes_received, headers)["type"] == "message.sent"
         return
-    wait_until(
-        lambda: any(delivery["attempts"] for delivery in peal.get(path)["items"]), WAIT_SECONDS_MAX
-    )
+    wait_until(lambda: any(delivery["attempts"] for delivery in peal.get(path)["items"]))
     assert peal.get(path)["items"][0]["last_error"] == "TLSFailed"
     assert receiver.requests == []

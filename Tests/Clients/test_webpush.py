@@ -214,7 +214,7 @@ def test_tokens_that_are_refused_again_stop_the_app_and_lose_nothing(app, servic
         health = peal.get(f"/apps/{app}/credentials")["items"][0]["health"]
         return health["state"] == "stopped" and health
 
-    assert wait_until(stopped, seconds=15)["reason"] == "BadJwtToken"
+    assert wait_until(stopped)["reason"] == "BadJwtToken"
     assert peal.message(app, message)["counts"]["pending"] == 1
     assert peal.get(f"/apps/{app}/devices/{device}")["state"] == "active"
     assert len(service.requests) == 2
@@ -229,7 +229,7 @@ def test_a_browser_whose_push_service_refuses_only_it_stops_no_other(app, servic
     service.answers["/push/7"] = [(401, {}, b"")]
     for _ in range(2):
         message = peal.send(app, content=GREETING)
-        wait_until(lambda: peal.message(app, message)["counts"]["accepted"] == 19, seconds=15)
+        wait_until(lambda: peal.message(app, message)["counts"]["accepted"] == 19)
     assert peal.get(f"/apps/{app}/credentials")["items"][0]["health"]["state"] == "ok"
 
 

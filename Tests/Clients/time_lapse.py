@@ -30,13 +30,13 @@ class TimeLapse:
             self.minutes.append(self.read())
         return self
 
-    def wait(self, metric, is_there, seconds=60):
+    def wait(self, metric, is_there):
         """Waits until a metric has a value for which `is_there` holds. The time until then is no minute."""
         def reached():
             minute = self.read()
             return is_there(self.sum(metric, minute)) and minute
 
-        wait_until(reached, seconds, lambda: f"{metric} is {self.sum(metric, self.read())}")
+        wait_until(reached, failure=lambda: f"{metric} is {self.sum(metric, self.read())}")
         return self.scrape()
 
     def read(self):

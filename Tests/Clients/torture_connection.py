@@ -76,7 +76,7 @@ class Connection:
         self.settings(*settings)
 
     def secure(self, alpn=True):
-        self.plain.settimeout(20)
+        self.plain.settimeout(60)
         self.socket = self.server.context(alpn).wrap_socket(self.plain, server_side=True)
 
     def serve(self):
@@ -92,7 +92,7 @@ class Connection:
                 if self.scenario.claims():
                     self.scenario.play(self)
                 elif self.scenario.is_alone:
-                    self.scenario.finished.wait(15)
+                    self.scenario.finished.wait(60)
                 if self.is_over:
                     return
             while self.complete:
@@ -114,7 +114,7 @@ class Connection:
     # Writing
 
     def send(self, *frames):
-        self.socket.settimeout(20)
+        self.socket.settimeout(60)
         self.socket.sendall(b"".join(frames))
 
     def settings(self, *values, count=1):
@@ -182,12 +182,12 @@ class Connection:
 
     # Reading
 
-    def take(self, count=1, seconds=10):
+    def take(self, count=1, seconds=60):
         """The next complete requests."""
         self.until(lambda: len(self.complete) >= count, seconds)
         return [self.complete.popleft() for _ in range(count)]
 
-    def until(self, condition, seconds=10):
+    def until(self, condition, seconds=60):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -200,7 +200,7 @@ class Connection:
         while time.monotonic() < end:
             self.read(0.05)
 
-    def until_closed(self, seconds=10):
+    def until_closed(self, seconds=60):
         """Waits until the client closes."""
         try:
             self.until(lambda: False, seconds)

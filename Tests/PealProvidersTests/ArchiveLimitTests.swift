@@ -1,3 +1,4 @@
+import Foundation
 import PealCore
 import Testing
 
@@ -19,6 +20,13 @@ struct ArchiveLimitTests {
         }
     }
 
+    /// The processor time of this thread, which other programs do not delay.
+    private static var processorSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+    }
+
     @Test(
         "are refused before anything is derived, whichever part it is",
         arguments: [[], ["-keypbe", "PBE-SHA1-3DES", "-certpbe", "PBE-SHA1-3DES"]])
@@ -31,9 +39,9 @@ struct ArchiveLimitTests {
         for offset in offsets {
             var changed = archive
             changed.replaceSubrange(offset..<offset + Self.huge.count, with: Self.huge)
-            let start = ContinuousClock.now
+            let start = Self.processorSeconds
             let refusal = try #require(self.refusal(changed))
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(Self.processorSeconds - start < 2)
             #expect(refusal.code == .invalidField)
             #expect(refusal.field == "data")
             #expect(refusal.message.contains("asks for 8388607 iterations"), "\(refusal.message)")

@@ -153,7 +153,8 @@ struct CheckedTransportTests {
             answers.append(
                 try await send(
                     "http://receiver.localhost:\(receiver.port)/", allowed: [".localhost"],
-                    resolved: [[127, 0, 0, 2], Self.loopback], attempt: attempt, connectTimeout: .milliseconds(300)))
+                    resolved: [[127, 0, 0, 2], Self.loopback], attempt: attempt,
+                    connectTimeout: attempt == 1 ? .seconds(30) : .milliseconds(300)))
         }
         let accepted = WebhookAnswer.answered(status: 200, retryAfter: nil)
         #expect(answers == [.failed(.noConnection), accepted, .failed(.noConnection)])

@@ -188,7 +188,8 @@ struct CourierTests {
             group.cancelAll()
         }
         // A request cancelled with its process is not a failed attempt.
-        #expect(try await fixture.deliveries(slow).allSatisfy { $0.lastError == nil })
+        let delayed = try await fixture.deliveries(slow)
+        #expect(delayed.count >= 3 && delayed.allSatisfy { $0.lastError == nil })
     }
 
     @Test("what a dead process had leased is sent again under the same id")

@@ -67,7 +67,7 @@ struct LogTests {
         }
         for number in 0..<1000 { output.write("line \(number)") }
         for _ in 0..<10 { gate.signal() }
-        output.flush(seconds: 10)
+        output.flush(seconds: 60)
         let text = written.withLock { $0.joined() }
         #expect(text.hasPrefix("line 0\n"))
         #expect(text.contains("log entries were dropped"))

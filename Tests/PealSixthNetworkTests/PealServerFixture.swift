@@ -34,9 +34,9 @@ struct PealServerFixture: Sendable {
         }
     }
 
-    /// The server writes the file once it listens. It uses the system's clock, so this waits at most ten seconds.
+    /// The server writes the file once it listens. It uses the system's clock, so this waits at most a minute.
     private static func address(in portFile: URL) async throws -> String {
-        for _ in 0..<500 {
+        for _ in 0..<3000 {
             if let port = try? String(contentsOf: portFile, encoding: .utf8), port.hasSuffix("\n") {
                 return "http://127.0.0.1:\(port.trimmingCharacters(in: .whitespacesAndNewlines))"
             }
@@ -68,9 +68,9 @@ struct PealServerFixture: Sendable {
         return json
     }
 
-    /// The message once it has ended, within at most thirty seconds, because the server uses the system's clock.
+    /// The message once it has ended, within at most two minutes, because the server uses the system's clock.
     func end(of path: String) async throws -> JSON {
-        for _ in 0..<600 {
+        for _ in 0..<2400 {
             let message = try await call("GET", path, expect: 200)
             let state = message["state"]?.stringValue.flatMap { Message.State(name: $0) }
             if state?.isFinal == true { return message }

@@ -69,7 +69,7 @@ struct GeofenceStoreTests {
         #expect(first.updatedAt < second.updatedAt)
         _ = try await Self.write(fixture) { try $0.updateLocation(1, Self.circle, app: $1, now: $2) }
         let ledger = try await fixture.store.read { [app = fixture.app] in try $0.geofenceLedger(app: app) }
-        #expect(ledger.geofences.allSatisfy { $0.updatedAt > second.updatedAt })
+        #expect(ledger.geofences.count == 2 && ledger.geofences.allSatisfy { $0.updatedAt > second.updatedAt })
         #expect(ledger.changedAt == ledger.geofences.map(\.updatedAt).max())
         let users = try await fixture.store.read { [app = fixture.app] in try $0.geofences(app: app, at: 1) }
         #expect(users.map(\.id) == [1, 2])

@@ -31,10 +31,10 @@ struct PriorTests {
         let fixture = try await Fixture(engine)
         for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await FigureStoreTests.send(fixture, campaign: "first")
-        #expect(try await Self.priors(fixture, campaign: "first").values.allSatisfy { $0 == 0 })
+        #expect(Set(try await Self.priors(fixture, campaign: "first").values) == [0])
         // Outcomes that are not final do not count.
         _ = try await FigureStoreTests.send(fixture, campaign: "early")
-        #expect(try await Self.priors(fixture, campaign: "early").values.allSatisfy { $0 == 0 })
+        #expect(Set(try await Self.priors(fixture, campaign: "early").values) == [0])
         try await Self.finish(fixture)
         _ = try await FigureStoreTests.send(fixture)
         let priors = try await Self.priors(fixture)

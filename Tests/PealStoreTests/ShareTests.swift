@@ -71,7 +71,7 @@ struct ShareTests {
             _ = try $0.execute("DELETE FROM experiment_arm WHERE app = \(fixture.app)")
         }
         #expect(try await Self.arms(fixture).values.count { $0 == .contextAware } > 20)
-        #expect(try await Self.arms(fixture, campaign: "other").values.allSatisfy { $0 == .traditional })
+        #expect(Set(try await Self.arms(fixture, campaign: "other").values) == [.traditional])
         #expect(try await FigureStoreTests.experiment(fixture).facts.run.share == 0.5)
     }
 

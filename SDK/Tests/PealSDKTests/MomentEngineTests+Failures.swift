@@ -203,7 +203,7 @@ extension MomentEngineTests {
     @Test("ends a wake in the background before the system ends the app", .timeLimit(.minutes(10)))
     func slowServer() async {
         let exchange = exchange()
-        let peal = peal(exchange, policy: FixedPolicy(isGood: false), backgroundSeconds: 0.05)
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false), backgroundSeconds: 1)
         await peal.setDeviceToken(Data([1]))
         exchange.delay.with { $0 = { _ in try? await Task.sleep(nanoseconds: 60_000_000_000) } }
         async let first = peal.didReceive(push(1, sync: true))

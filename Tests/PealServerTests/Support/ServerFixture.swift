@@ -36,11 +36,12 @@ final class ServerFixture: Sendable {
 
     /// Starts `peal serve` on the fixture's database.
     func startServer(_ environment: [String: String] = [:]) async throws -> RunningServer {
-        let portFile = folder.appendingPathComponent("port-\(UUID().uuidString)")
+        let name = UUID().uuidString
+        let portFile = folder.appendingPathComponent("port-\(name)")
         let program = try RunningProgram(
             "peal", arguments: ["serve"],
             environment: try variables(environment).merging(["PEAL_HTTP_PORT_FILE": portFile.path]) { $1 },
-            log: folder.appendingPathComponent("peal.log"))
+            log: folder.appendingPathComponent("peal-\(name).log"))
         let port = try await Self.contents(of: portFile, whileRunning: program)
         let address = "http://127.0.0.1:\(port.trimmingCharacters(in: .whitespacesAndNewlines))"
         return RunningServer(program: program, address: address)
@@ -132,14 +133,16 @@ final class ServerFixture: Sendable {
         var request = HTTPClientRequest(url: "\(controlURL)/script")
         request.method = .POST
         request.body = .bytes(ByteBuffer(string: script))
-        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         guard (200..<300).contains(answer.status.code) else { throw FixtureFailure("the script was refused") }
     }
 
     /// What its servers logged as warnings and errors.
     var warnings: String {
-        let log = (try? String(contentsOf: folder.appendingPathComponent("peal.log"), encoding: .utf8)) ?? ""
-        return log.split(separator: "\n").filter { $0.contains("warning") || $0.contains("error") }
+        let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+        let logs = files.filter { $0.pathExtension == "log" }
+            .compactMap { try? String(contentsOf: $0, encoding: .utf8) }
+        return logs.flatMap { $0.split(separator: "\n") }.filter { $0.contains("warning") || $0.contains("error") }
             .joined(separator: "\n")
     }
 
@@ -163,7 +166,7 @@ final class ServerFixture: Sendable {
     }
 
     private static func contents(of file: URL, whileRunning program: RunningProgram) async throws -> String {
-        for _ in 0..<1500 {
+        for _ in 0..<6000 {
             if let text = try? String(contentsOf: file, encoding: .utf8), !text.isEmpty { return text }
             guard program.isRunning else { break }
             try await Task.sleep(for: .milliseconds(20))
