@@ -697,6 +697,11 @@ def test_the_kotlin_code_survives_an_outage_and_keeps_the_user():
     assert condition == "refusal.status == 401 && refusal.code != null" and code.count('remove("device_token")') == 1
     assert "instanceFollowRedirects = false" in code
     assert "WorkManager" in guide("android")
+    # Two phones with one token would take the registration from each other.
+    (name,) = re.findall(r'getSharedPreferences\("(\w+)"', code)
+    rules = "".join(block.text for block in examples(f"{GUIDES}/android.md", "xml"))
+    for element in ("cloud-backup", "device-transfer", "full-backup-content"):
+        assert f'<{element}><exclude domain="sharedpref" path="{name}.xml" /></{element}>' in rules, element
 
 
 def test_the_kotlin_code_uses_members_of_the_device_api():
