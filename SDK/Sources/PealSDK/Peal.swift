@@ -74,8 +74,9 @@ public actor Peal {
         try await setUser(user, proof)
     }
 
-    /// Separates the person from this device. Messages to the person are no longer shown, not even one whose moment is
-    /// being considered now.
+    /// Separates the person from this device. The phone no longer shows messages to the person, not even one whose
+    /// moment is being considered now. Alerts that the server sends before it learns of this, such as without a
+    /// connection, still appear, because the system shows them.
     /// - Throws: `PealError.notStored`.
     public func signOut() async throws { try await setUser(nil, nil) }
 
