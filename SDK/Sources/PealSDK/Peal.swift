@@ -3,6 +3,11 @@ public import PealDevice
 internal import PealMoments
 public import PealWire
 
+// What an app gives to the methods below and gets from them, so that it imports only this module.
+@_exported public import enum PealWire.PushAction
+@_exported public import struct PealDevice.NotificationCategory
+@_exported public import struct PealWire.DeviceIdentifiers
+
 /// Peal in an app: registers the device, shows messages at good moments and reports what became of notifications.
 ///
 /// Keep one instance for the life of the app. All methods may be called at any time and in any order; what fails for
