@@ -125,8 +125,12 @@ async function connected(server, options) {
 /** @param {ServiceWorkerRegistration} registration */
 async function disconnected(registration) {
   await command(registration, "disconnect", {});
-  // The browser may have replaced the first one since.
-  await (await registration.pushManager.getSubscription())?.unsubscribe();
+  try {
+    // The browser may have replaced the first one since.
+    await (await registration.pushManager.getSubscription())?.unsubscribe();
+  } catch (error) {
+    throw new PealError("unreachable", `the browser did not end the subscription: ${error}`);
+  }
 }
 
 /**
@@ -216,11 +220,11 @@ async function applicationServerKey(server, key) {
  */
 async function subscribed(registration, key) {
   const bytes = decode(key);
-  const known = await registration.pushManager.getSubscription();
-  const knownKey = known?.options?.applicationServerKey;
-  if (known && knownKey && equal(new Uint8Array(knownKey), bytes)) return known;
-  await known?.unsubscribe();
   try {
+    const known = await registration.pushManager.getSubscription();
+    const knownKey = known?.options?.applicationServerKey;
+    if (known && knownKey && equal(new Uint8Array(knownKey), bytes)) return known;
+    await known?.unsubscribe();
     return await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
   } catch (error) {
     const isDenied = error instanceof DOMException && error.name === "NotAllowedError";
@@ -251,6 +255,8 @@ function equal(one, other) {
  */
 async function command(registration, name, value) {
   const worker = await active(registration);
+  // The proxies in which a framework wraps an app's values cannot be sent.
+  const plain = JSON.parse(JSON.stringify(value));
   return new Promise((resolve, reject) => {
     const channel = new MessageChannel();
     // A worker that does not import peal-worker.js never answers.
@@ -267,6 +273,6 @@ async function command(registration, name, value) {
         resolve(data.value);
       }
     };
-    worker.postMessage({ peal: name, value }, [channel.port2]);
+    worker.postMessage({ peal: name, value: plain }, [channel.port2]);
   });
 }

@@ -560,6 +560,30 @@ def test_disconnecting_deletes_the_device(browser, api):
     assert browser.page.evaluate("navigator.serviceWorker.ready.then(r => r.pushManager.getSubscription())") is None
 
 
+def test_a_browser_that_does_not_end_the_subscription_is_unreachable(browser, api):
+    browser.connect(api.url, api.key)
+    browser.page.evaluate(
+        """async () => {
+          const subscription = await (await navigator.serviceWorker.ready).pushManager.getSubscription();
+          subscription.unsubscribe = () => Promise.reject(new DOMException("There is no network.", "AbortError"));
+        }""")
+    api.vapid_key = NEXT_VAPID_KEY
+    answer = browser.connect(api.url, api.key)
+    assert answer.get("error") == "unreachable" and "There is no network" in answer["message"], answer
+    begin(browser, "connection.disconnect()")
+    assert ended(browser) == ["unreachable"]
+    assert api.devices == {}
+
+
+def test_options_may_be_proxies_of_a_framework(browser, api):
+    device = browser.page.evaluate(
+        """async (given) => {
+          const options = {...given, topics: new Proxy(["news"], {}), identifiers: new Proxy({devtodev_id: "7"}, {})};
+          return (await peal.connect(new Proxy(options, {}))).device;
+        }""", options(api))
+    assert api.topics(device) == ["news"] and api.registrations[0]["identifiers"] == {"devtodev_id": "7"}
+
+
 def test_a_worker_of_the_site_may_import_it(browser, api, message):
     browser.connect(api.url, api.key, worker="/worker.js")
     browser.push({"title": "Hello", "peal": {"message": message}})

@@ -635,12 +635,23 @@ def test_the_swift_code_fits_the_sdk(tmp_path):
     function = f"import PealSDK\nfunc people(peal: Peal, proof: String) async throws {{\n{statements}\n}}\n"
     *started, started_extension = (block.text for block in examples(GETTING_STARTED, "swift"))
     assert len(app) == len(started) == 3
-    for name, text in {"App": "\n".join(app), "People": function, "Extension": extension,
+    own = """import PealSDK
+    func others(peal: Peal) async {
+        await peal.setIdentifiers(DeviceIdentifiers())
+        await peal.registerCategories([NotificationCategory(id: "own", buttons: [])])
+    }"""
+    for name, text in {"App": "\n".join(app), "People": function, "Own": own, "Extension": extension,
                        "Started": "\n".join(started), "StartedExtension": started_extension}.items():  # fmt: skip
         # The asynchronous methods return on the wrong thread.
         assert not re.search(r"nonisolated func [^{]*\) async", text), name
         (tmp_path / f"{name}.swift").write_text(text)
-        run(tmp_path, "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", ".", f"{name}.swift")
+        # As in new projects of Xcode 26, and as in earlier ones.
+        new = ["-default-isolation", "MainActor"]
+        for feature in ("MemberImportVisibility", "NonisolatedNonsendingByDefault"):
+            new += ["-enable-upcoming-feature", feature]
+        for options in (new, []):
+            options += ["-parse-as-library", "-swift-version", "6", "-I", "."]
+            run(tmp_path, "swiftc", "-typecheck", *options, f"{name}.swift")
 
 
 def test_the_iphone_guide_calls_members_of_the_sdk():
@@ -697,6 +708,11 @@ def test_the_kotlin_code_survives_an_outage_and_keeps_the_user():
     assert condition == "refusal.status == 401 && refusal.code != null" and code.count('remove("device_token")') == 1
     assert "instanceFollowRedirects = false" in code
     assert "WorkManager" in guide("android")
+    # Two phones with one token would take the registration from each other.
+    (name,) = re.findall(r'getSharedPreferences\("(\w+)"', code)
+    rules = "".join(block.text for block in examples(f"{GUIDES}/android.md", "xml"))
+    for element in ("cloud-backup", "device-transfer", "full-backup-content"):
+        assert f'<{element}><exclude domain="sharedpref" path="{name}.xml" /></{element}>' in rules, element
 
 
 def test_the_kotlin_code_uses_members_of_the_device_api():

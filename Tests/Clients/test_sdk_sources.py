@@ -67,9 +67,11 @@ def test_code_for_apples_frameworks_fits_them(tmp_path, system, frameworks):
     compile_all(tmp_path, *modules, sources=sources_for(system, tmp_path / "sources"))
 
 
-@pytest.mark.parametrize("system,folder", [("iOS", ".local/share/Peal"), ("tvOS", ".cache/Peal")])
-def test_an_apple_tv_keeps_its_ledger_where_it_may_write(tmp_path, system, folder):
-    """Apps cannot write to Application Support there, which only a real Apple TV shows."""
+@pytest.mark.parametrize(
+    "system,folder", [("iOS", ".local/share/Peal"), ("tvOS", ".cache/Peal"), ("macOS", ".local/share/own/Peal")]
+)
+def test_the_ledger_is_where_only_this_app_may_write(tmp_path, system, folder):
+    """On a real Apple TV, apps cannot write to Application Support. On a Mac, apps without a sandbox share it."""
     file = sources_for(system, tmp_path / "sources") / "PealDevice" / "DeviceFolder.swift"
     (tmp_path / "main.swift").write_text("import Foundation\nprint(DeviceFolder.own.path)\n")
     settings = [option for option in SETTINGS if option != "-parse-as-library"]

@@ -31,8 +31,14 @@ package enum DeviceFolder {
         #else
             let directory = FileManager.SearchPathDirectory.applicationSupportDirectory
         #endif
-        let folder = files.urls(for: directory, in: .userDomainMask).first ?? files.temporaryDirectory
-        return folder.appendingPathComponent("Peal", isDirectory: true)
+        var folder = files.urls(for: directory, in: .userDomainMask).first ?? files.temporaryDirectory
+        #if os(macOS) || targetEnvironment(macCatalyst)
+            // Apps outside the sandbox share the directory, and with one ledger they would be one device.
+            let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+            folder.appendPathComponent(app, isDirectory: true)
+        #endif
+        folder.appendPathComponent("Peal", isDirectory: true)
+        return folder
     }
 
     package static func ledger(in folder: URL) -> URL { folder.appendingPathComponent("ledger.json") }

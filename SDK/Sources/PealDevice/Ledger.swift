@@ -228,6 +228,7 @@ package struct Ledger: Sendable, Hashable, Codable {
             // The trace shows that the phone waited until the end.
             if sharesContext { shown.trace = self[id]?.wholeTrace }
             self[id]?.enter(.shown, at: now)
+            limitEntries()
             report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))
             report(shown)
             return .show
@@ -245,6 +246,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
         guard self[id]?.stage != .opened else { return }
         self[id]?.enter(isDismissal ? .dismissed : .opened, at: shownAt)
+        limitEntries()
     }
 
     // MARK: Considering a moment
@@ -337,6 +339,12 @@ package struct Ledger: Sendable, Hashable, Codable {
             let end = entry.message?.fallbackAt.milliseconds ?? entry.since
             return max(end, entry.since) > now - (entry.stage.wasShown ? shownMemory : Self.memory)
         }
+        limitEntries()
+    }
+
+    /// Drops the oldest entries beyond the limit. Alerts need it too: each adds an entry, and an app that is never
+    /// opened may never sync, while its extension, which has little memory, decodes all of them.
+    private mutating func limitEntries() {
         guard entries.count > Self.entriesMax else { return }
         for entry in entries.sorted(by: { $0.value.since < $1.value.since }).prefix(entries.count - Self.entriesMax) {
             entries[entry.key] = nil

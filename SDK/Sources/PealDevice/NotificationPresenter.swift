@@ -44,6 +44,7 @@ public struct LocalNotification: Sendable, Hashable {
 
 /// Buttons under a notification, with texts in the person's language.
 public struct NotificationCategory: Sendable, Hashable {
+    /// A button and its text.
     public struct Button: Sendable, Hashable {
         public let id: String
         public let title: String

@@ -10,7 +10,7 @@
     /// that the extension shares with the app:
     ///
     /// ```swift
-    /// final class NotificationService: PealNotificationService {
+    /// nonisolated final class NotificationService: PealNotificationService {
     ///     override var group: String { "group.com.example.cheese" }
     /// }
     /// ```

@@ -29,6 +29,7 @@
         /// Decides how a notification that arrives while the app is open is presented: call it in
         /// `userNotificationCenter(_:willPresent:withCompletionHandler:)`.
         /// - Parameters:
+        ///   - notification: as the system passes it.
         ///   - options: how to present a notification, unless it has alerted the person already.
         ///   - completionHandler: the system's; called on the main thread.
         public nonisolated func willPresent(
@@ -44,6 +45,7 @@
 
         /// Handles the person's response: call it in `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
         /// - Parameters:
+        ///   - response: as the system passes it.
         ///   - completionHandler: the system's; called on the main thread once the response is stored.
         ///   - perform: called on the main thread with what the notification asks for, before `completionHandler`. Not
         ///     called for a dismissal, and for a notification that is not Peal's.

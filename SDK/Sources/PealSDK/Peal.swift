@@ -3,6 +3,11 @@ public import PealDevice
 internal import PealMoments
 public import PealWire
 
+// What an app gives to the methods below and gets from them, so that it imports only this module.
+@_exported public import enum PealWire.PushAction
+@_exported public import struct PealDevice.NotificationCategory
+@_exported public import struct PealWire.DeviceIdentifiers
+
 /// Peal in an app: registers the device, shows messages at good moments and reports what became of notifications.
 ///
 /// Keep one instance for the life of the app. All methods may be called at any time and in any order; what fails for
@@ -74,8 +79,9 @@ public actor Peal {
         try await setUser(user, proof)
     }
 
-    /// Separates the person from this device. Messages to the person are no longer shown, not even one whose moment is
-    /// being considered now.
+    /// Separates the person from this device. The phone no longer shows messages to the person, not even one whose
+    /// moment is being considered now. Alerts that the server sends before it learns of this, such as without a
+    /// connection, still appear, because the system shows them.
     /// - Throws: `PealError.notStored`.
     public func signOut() async throws { try await setUser(nil, nil) }
 

@@ -5,6 +5,7 @@ internal import PealWire
 
 /// Where the server is and what the app allows.
 public struct PealConfiguration: Sendable {
+    /// Which of Apple's push services issued the device token.
     public enum Environment: String, Sendable {
         case production, sandbox
     }

@@ -54,6 +54,7 @@ public enum ClaimRefusal: String, Sendable, Hashable, Codable, CaseIterable {
 public struct ErrorAnswer: Sendable, Hashable, Codable {
     public var error: Detail
 
+    /// What was refused, and the field at fault.
     public struct Detail: Sendable, Hashable, Codable {
         public var code: String
         public var message: String?

@@ -22,6 +22,7 @@ public struct DeviceEvent: Sendable, Hashable, Codable {
         (self.eventID, self.message, self.type, self.at) = (eventID, message, type, at)
     }
 
+    /// What happened; the device API describes each.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         case received, shown, opened, dismissed, suppressed
         case contentOpened = "content_opened"

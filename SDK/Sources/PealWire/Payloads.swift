@@ -11,6 +11,7 @@ public struct WakePush: Sendable, Hashable {
     /// Wake-ups name at most this many messages; with fewer they name all.
     public static let messagesMax = 32
 
+    /// An open message and when the server sends it itself.
     public struct Entry: Sendable, Hashable {
         public let id: String
         public let rev: Int

@@ -200,6 +200,21 @@ import Testing
         #expect(!ledger.outbox.contains { $0.eventID == "10" })
     }
 
+    @Test("keeps a limited number of messages although an app that is never opened does not sync")
+    func neverOpened() {
+        var ledger = Ledger()
+        for number in 0...Ledger.entriesMax {
+            _ = ledger.alert(
+                "\(number)", mayWait: false, eventIDs: ("r\(number)", "s\(number)"), now: Self.now + Int64(number))
+        }
+        #expect(ledger.entries.count == Ledger.entriesMax)
+        #expect(ledger["0"] == nil && ledger["\(Ledger.entriesMax)"]?.stage == .shown)
+        let later = Self.now + Int64(Ledger.entriesMax) + 1
+        ledger.respond("tapped", isDismissal: false, button: nil, eventID: "o", now: later)
+        #expect(ledger.entries.count == Ledger.entriesMax)
+        #expect(ledger["1"] == nil && ledger["tapped"]?.stage == .opened)
+    }
+
     @Test("learns from the numbers of wake-ups how many were missed")
     func wakes() throws {
         var ledger = Ledger()
