@@ -209,7 +209,7 @@ struct ResilienceTests {
             fixture.provider.hold()
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount >= 2 }
-            fixture.provider.release(andHold: true)
+            fixture.provider.release(2, andHold: true)
             try await fixture.eventually { try await fixture.counts(id).accepted > 0 }
             try await fixture.move(id, from: [.sending], to: .cancelled)
             service.interrupt(id)

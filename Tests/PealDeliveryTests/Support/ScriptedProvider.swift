@@ -140,12 +140,12 @@ final class ScriptedProvider: Provider {
     /// Holds pages back until `release`.
     func hold() { state.withLock { $0.isHolding = true } }
 
-    /// Processes the waiting pages. With `andHold`, later ones wait again.
-    func release(andHold: Bool = false) {
+    /// Processes the first `limit` of the waiting pages. With `andHold`, later ones wait again.
+    func release(_ limit: Int = .max, andHold: Bool = false) {
         let held = state.withLock { state in
             state.isHolding = andHold
-            defer { state.held = [] }
-            return state.held
+            defer { state.held.removeFirst(min(limit, state.held.count)) }
+            return state.held.prefix(limit)
         }
         for order in held { work(order) }
     }
