@@ -131,7 +131,7 @@ def test_a_stop_ends_streams_although_requests_to_a_push_network_are_not_answere
     assert simulator.control("POST", "/script", rules)[0] == 200
     stream = Stream(peal, app, peal.send(app))
     assert stream.event()[1]["state"] == "sending"
-    wait_until(lambda: simulator.summary()["received"] == 3)
+    wait_until(lambda: simulator.summary()["received"] >= 1)
     began = time.monotonic()
     peal.process.terminate()
     while stream.event() is not None:
