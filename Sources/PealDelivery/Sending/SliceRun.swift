@@ -191,7 +191,9 @@ struct SliceRun: Sendable {
     /// Devices count for a frequency cap before they are sent to. Those that were not are taken back while the lease
     /// holds: afterwards, another worker may send to them.
     private func uncountUntried() async {
-        guard slice.attempt == 0, slice.doubt == 0, context.leases.end(of: slice.lease) != nil else { return }
+        guard slice.attempt == 0, slice.doubt == 0, let end = context.leases.end(of: slice.lease),
+            context.time.uptime < end
+        else { return }
         do {
             try await context.gate.uncount(group.flatMap(\.untried), of: work.job, in: slice.id)
         } catch {
