@@ -118,8 +118,8 @@ final class Writer: Sendable {
 
     private typealias Outcome = Result<@Sendable () -> Void, any Error>
 
-    /// Runs the writes of a batch for which the transaction has room. All others wait for the whole transaction, so once
-    /// it has changed many rows, it takes only one more from each lane of large writes.
+    /// Runs the writes of a batch for which the transaction has room. All others wait for the whole transaction, so
+    /// once it has changed many rows, it takes only one more from each lane of large writes.
     /// - Returns: an outcome for each write; nil for one that must wait for the next transaction.
     private func runs(
         _ batch: [WriteItem], _ connection: SQLiteConnection, _ run: (WriteItem) throws -> Outcome

@@ -25,14 +25,6 @@ enum AheadOfTime {
         return "state = \(code: Moment.State.claimed) AND due_at > \(horizon) AND claim_until > \(horizon)"
     }
 
-    /// Claims that are due at `end`, but would last longer.
-    static func claimEnds(_ end: Timestamp, _ now: Timestamp) -> SQL {
-        """
-        state = \(code: Moment.State.claimed) AND due_at <= \(end)
-            AND claim_until > \(horizon(now, Limits.claimSeconds))
-        """
-    }
-
     static func remainders(_ kind: Remainder.Kind, _ now: Timestamp) -> SQL {
         "kind = \(kind) AND due_at > \(horizon(now, Limits.erasedUserWatchSeconds))"
     }
@@ -70,15 +62,14 @@ extension StoreSession {
     /// Makes due what waits for a time from before the clock was set back.
     func bringForward(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
-        func makeDue(_ table: TablePiece, _ column: String, at due: Timestamp? = nil, where condition: SQL) throws {
-            room -= try table.set(column, to: (due ?? now).stored, where: condition, limit: room, connection)
+        func makeDue(_ table: TablePiece, _ columns: String..., at due: Timestamp? = nil, where condition: SQL) throws {
+            room -= try table.set(columns, to: (due ?? now).stored, where: condition, limit: room, connection)
         }
         try makeDue(.slice, "ready_at", where: AheadOfTime.slices(now))
         try makeDue(.installation, "wake_at", where: AheadOfTime.wakes(now))
         // Their devices may still be about to display the messages.
         let claimEnd = now + .seconds(Limits.claimSeconds)
-        try makeDue(.moment, "due_at", at: claimEnd, where: AheadOfTime.claims(now))
-        try makeDue(.moment, "claim_until", at: claimEnd, where: AheadOfTime.claimEnds(claimEnd, now))
+        try makeDue(.moment, "due_at", "claim_until", at: claimEnd, where: AheadOfTime.claims(now))
         for kind in Remainder.Kind.allCases {
             try makeDue(.remainder, "due_at", where: AheadOfTime.remainders(kind, now))
         }

@@ -67,8 +67,8 @@ struct DeviceQuotaTests {
     }
 
     @Test(
-        "concurrent registrations count the devices once, and only if the app may be near its limit",
-        arguments: [(100, 1), (128, 0)])
+        "concurrent registrations count the devices once, and only if the app may be full",
+        arguments: [(64, 1), (200, 0)])
     func countsOnce(_ devicesMax: Int, _ counts: Int) async throws {
         var options = APIOptions()
         options.devicesPerAppMax = devicesMax
@@ -86,6 +86,24 @@ struct DeviceQuotaTests {
                 #expect(store.heavyReads == (round == 1 ? 0 : counts))
                 fixture.clock.advance(by: .seconds(61))
             }
+        }
+    }
+
+    @Test("devices that were deleted take no room, although their keys are not used again")
+    func deleted() async throws {
+        var options = APIOptions()
+        options.devicesPerAppMax = 5
+        try await Fixture.open(options: options) { fixture in
+            for number in 1...3 {
+                let made = try await fixture.admin(.post, "…/devices", Self.device(number))
+                let id = try #require(made["id"]?.stringValue)
+                if number > 1 { #expect(try await fixture.admin(.delete, "…/devices/\(id)").status == 204) }
+            }
+            fixture.clock.advance(by: .seconds(61))
+            let batch = try await fixture.admin(
+                .post, "…/devices:batch", ["devices": .array((4...8).map { Self.device($0) })])
+            for index in 0..<4 { #expect(batch["results.\(index).status"] == "created", "\(batch.text)") }
+            #expect(batch["results.4.error.code"] == "rate_limited")
         }
     }
 

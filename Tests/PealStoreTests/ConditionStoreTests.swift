@@ -108,6 +108,10 @@ struct ConditionStoreTests {
             ]), [1, 4, 5]
         ),
         (
+            "rows in several places, of a set",
+            .and([.topic("b"), .or([.and([.user("anna"), .locale("de")]), .locale("fr")])]), [1]
+        ),
+        (
             "a set in several places",
             .or([
                 .and([.topic("a"), .user("anna")]), .and([.topic("a"), .topic("b")]),

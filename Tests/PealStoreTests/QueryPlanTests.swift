@@ -290,7 +290,6 @@ private enum HotStatements {
         "ahead.slices": TablePiece.slice.keys(where: AheadOfTime.slices(now), limit: 1),
         "ahead.wakes": TablePiece.installation.keys(where: AheadOfTime.wakes(now), limit: 1),
         "ahead.claims": TablePiece.moment.keys(where: AheadOfTime.claims(now), limit: 1),
-        "ahead.claimEnds": TablePiece.moment.keys(where: AheadOfTime.claimEnds(now, now), limit: 1),
         "ahead.remainders": TablePiece.remainder.keys(where: AheadOfTime.remainders(.user, now), limit: 1),
         "ahead.events": TablePiece.outbox.keys(where: AheadOfTime.events(webhook, now), limit: 1),
         "ahead.deliveries": TablePiece.webhookDelivery.keys(where: AheadOfTime.deliveries(webhook, now), limit: 1),

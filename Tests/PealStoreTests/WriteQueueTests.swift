@@ -116,7 +116,6 @@ struct ReadersTests {
         #expect(Readers.count(.heavy, processors: 1) == 1)
         #expect(Readers.count(.heavy, processors: 64) == 4)
     }
-
 }
 
 /// Blocks the thread of a read or a write until it is opened.

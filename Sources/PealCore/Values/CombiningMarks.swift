@@ -4,14 +4,14 @@
 package enum CombiningMarks {
     /// Whether more than `Limits.combiningMarksMax` marks follow each other. Unicode's stream-safe format (UAX #15) has
     /// at most 30.
-    package static func areTooMany(in text: some StringProtocol) -> Bool {
+    package static func areTooMany(in text: String) -> Bool {
         // The first mark is U+0300, whose UTF-8 begins with this byte.
         guard text.utf8.contains(where: { $0 >= 0xCC }) else { return false }
         // Looking up categories is slow, and few texts have so many non-Latin letters in a row.
         return hasRun(in: text, of: mayBeMark) && hasRun(in: text, of: isMark)
     }
 
-    private static func hasRun(in text: some StringProtocol, of isCounted: (Unicode.Scalar) -> Bool) -> Bool {
+    private static func hasRun(in text: String, of isCounted: (Unicode.Scalar) -> Bool) -> Bool {
         var count = 0
         for scalar in text.unicodeScalars {
             count = isCounted(scalar) ? count + 1 : 0

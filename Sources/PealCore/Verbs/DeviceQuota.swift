@@ -1,12 +1,16 @@
 internal import Synchronization
 
 /// Limits the devices of an app, the topics of a device, and the subscriptions that one batch may change. The store
-/// counts an app's devices at most once a minute, and only if they may be near the limit; in between, this server counts
+/// counts an app's devices at most once a minute, and only if there may be too many; in between, this server counts
 /// those that it adds and deletes. Therefore servers that share a database may exceed the limit a little.
 package final class DeviceQuota: Sendable {
     private struct Count {
         var devices: Int
-        var at: Duration
+        /// The room of registrations that have not ended.
+        var reserved: Int
+        /// Whether there may be fewer devices.
+        let isBound: Bool
+        let at: Duration
     }
 
     private struct State {
@@ -16,8 +20,6 @@ package final class DeviceQuota: Sendable {
     }
 
     private static let lasts = Duration.seconds(60)
-    /// More devices than a server adds until the next count.
-    private static let addedMeanwhileMax = 100_000
     private static let appsMax = 10_000
 
     let devicesPerApp: Int
@@ -59,53 +61,64 @@ package final class DeviceQuota: Sendable {
     ) async throws -> Result {
         let room = try await reserve(count, for: app, store)
         var added = 0
-        defer { free(room - added, of: app) }
+        defer {
+            state.withLock { state in
+                guard let count = state.counts[app] else { return }
+                state.counts[app]?.devices += added
+                // The count may have been forgotten meanwhile, and with it the reservation.
+                state.counts[app]?.reserved = max(0, count.reserved - room)
+            }
+        }
         let result: Result
         (result, added) = try await change(room)
         return result
     }
 
     private func reserve(_ count: Int, for app: AppKey, _ store: any Store) async throws -> Int {
-        try await counting(app, store)?.value
+        while let task = counting(app, store, for: count) { try await task.value }
         return state.withLock { state in
-            let reserved = max(0, min(count, devicesPerApp - (state.counts[app]?.devices ?? 0)))
-            state.counts[app]?.devices += reserved
+            let room = state.counts[app].map { devicesPerApp - $0.devices - $0.reserved } ?? devicesPerApp
+            let reserved = max(0, min(count, room))
+            state.counts[app]?.reserved += reserved
             return reserved
         }
     }
 
-    /// The task that counts the app's devices, which is started if necessary; nil while the last count is recent.
-    private func counting(_ app: AppKey, _ store: any Store) -> Task<Void, any Error>? {
+    /// The task that counts the app's devices, which is started if necessary; nil while the last count is recent, and
+    /// exact unless there is room for `wanted` devices anyway.
+    private func counting(_ app: AppKey, _ store: any Store, for wanted: Int) -> Task<Void, any Error>? {
         let now = time.uptime
         return state.withLock { state in
-            guard !Self.isFresh(state.counts[app], now) else { return nil }
+            if let count = state.counts[app], now - count.at < Self.lasts,
+                !count.isBound || count.devices + count.reserved + wanted <= devicesPerApp
+            {
+                return nil
+            }
             if let task = state.counting[app] { return task }
             // Unstructured, because several requests wait for it, and it must not end with one of them.
-            let task = Task { try await self.count(app, store, at: now) }
+            let task = Task { try await self.count(app, store, for: wanted) }
             state.counting[app] = task
             return task
         }
     }
 
-    private func count(_ app: AppKey, _ store: any Store, at now: Duration) async throws {
+    private func count(_ app: AppKey, _ store: any Store, for wanted: Int) async throws {
         defer { state.withLock { $0.counting[app] = nil } }
         // No key is used twice, so there are at most as many devices. That is known at once. A count reads all devices,
         // which may take longer than PostgreSQL allows a statement, and waits for the long reads of other apps.
         let most = try await store.read(.brief) { Int(try $0.lastDeviceKey(app: app)) }
-        let isCounted = most > devicesPerApp - min(Self.addedMeanwhileMax, devicesPerApp / 2)
-        let devices = isCounted ? try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) } : most
+        let reserved = state.withLock { $0.counts[app]?.reserved ?? 0 }
+        let isBound = most + reserved + wanted <= devicesPerApp
+        let devices = isBound ? most : try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+        let now = time.uptime
         state.withLock { state in
             if state.counts.count >= Self.appsMax { state.counts.removeAll() }
-            state.counts[app] = Count(devices: devices, at: now)
+            let reserved = state.counts[app]?.reserved ?? 0
+            state.counts[app] = Count(devices: devices, reserved: reserved, isBound: isBound, at: now)
         }
     }
 
-    private static func isFresh(_ count: Count?, _ now: Duration) -> Bool {
-        count.map { now - $0.at < lasts } ?? false
-    }
-
-    /// Frees slots that were reserved and not used, or those of deleted devices. A negative number takes slots without
-    /// a reservation.
+    /// Frees the room of deleted devices.
     func free(_ count: Int, of app: AppKey) {
         guard count != 0 else { return }
         state.withLock { $0.counts[app]?.devices -= count }

@@ -191,7 +191,9 @@ struct SliceRun: Sendable {
     /// A message counts for a device's frequency cap before it is sent. If it was not sent, the count is removed while
     /// the lease holds: afterwards, another worker may send it.
     private func uncountUntried() async {
-        guard slice.attempt == 0, slice.doubt == 0, context.leases.end(of: slice.lease) != nil else { return }
+        guard slice.attempt == 0, slice.doubt == 0, let end = context.leases.end(of: slice.lease),
+            context.time.uptime < end
+        else { return }
         do {
             try await context.gate.uncount(group.flatMap(\.untried), of: work.job, in: slice.id)
         } catch {

@@ -13,6 +13,14 @@ indirect enum ConditionPlan: Sendable, Hashable {
     case device(DeviceID)
     case rows(RowTest)
 
+    /// Whether it is a set of keys.
+    var isSet: Bool {
+        switch self {
+        case .topic, .user, .device: true
+        case .and, .or, .not, .rows: false
+        }
+    }
+
     /// How many separate tests of rows it has.
     var rowTestCount: Int {
         switch self {

@@ -18,8 +18,8 @@ struct ConditionScan {
     func matching(_ plan: ConditionPlan, in wanted: KeySet?) throws -> KeySet {
         guard plan.rowTestCount > 1 || plan.repeatsSets else { return try parts(of: plan, in: wanted) }
         guard range.upperBound - range.lowerBound < Limits.rangeKeys else { return try inPieces(plan, in: wanted) }
-        let wanted = try wanted ?? everybody()
         var sets: [ConditionPlan: KeySet] = [:]
+        let wanted = try wanted ?? required(by: plan, &sets)
         let decision = try decision(plan, &sets)
         let bounds = decision.bounds(in: wanted)
         var open = bounds.possible
@@ -43,6 +43,18 @@ struct ConditionScan {
         return found
     }
 
+    /// The devices of a set that the condition requires; without one, all.
+    private func required(by plan: ConditionPlan, _ sets: inout [ConditionPlan: KeySet]) throws -> KeySet {
+        guard case .and(let parts) = plan, let part = parts.first(where: \.isSet) else { return try everybody() }
+        return try set(part, &sets)
+    }
+
+    private func set(_ plan: ConditionPlan, _ sets: inout [ConditionPlan: KeySet]) throws -> KeySet {
+        let set = try sets[plan] ?? parts(of: plan, in: nil)
+        sets[plan] = set
+        return set
+    }
+
     /// Reads the sets of keys in a plan, each once.
     private func decision(_ plan: ConditionPlan, _ sets: inout [ConditionPlan: KeySet]) throws -> ConditionDecision {
         switch plan {
@@ -50,10 +62,7 @@ struct ConditionScan {
         case .or(let parts): return .or(try parts.map { try decision($0, &sets) })
         case .not(let part): return .not(try decision(part, &sets))
         case .rows(let test): return .rows(test)
-        case .topic, .user, .device:
-            let set = try sets[plan] ?? parts(of: plan, in: nil)
-            sets[plan] = set
-            return .set(set)
+        case .topic, .user, .device: return .set(try set(plan, &sets))
         }
     }
 

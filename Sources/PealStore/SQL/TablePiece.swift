@@ -45,13 +45,14 @@ struct TablePiece: Sendable {
         return try connection.execute(deletion, rows: found).reduce(0, +)
     }
 
-    /// Sets `column` in at most `limit` of the rows that `condition` selects. Returns in how many.
+    /// Sets `columns` in at most `limit` of the rows that `condition` selects. Returns in how many.
     func set(
-        _ column: String, to value: SQLValue, where condition: SQL, limit: Int, _ connection: any SQLConnection
+        _ columns: [String], to value: SQLValue, where condition: SQL, limit: Int, _ connection: any SQLConnection
     ) throws -> Int {
         let found = try piece(where: condition, limit: limit, connection)
         guard !found.isEmpty else { return 0 }
-        let statement = "UPDATE \(table) SET \(column) = $\(key.count + 1) WHERE \(matching)"
+        let changes = columns.map { "\($0) = $\(key.count + 1)" }.joined(separator: ", ")
+        let statement = "UPDATE \(table) SET \(changes) WHERE \(matching)"
         return try connection.execute(statement, rows: found.map { $0 + [value] }).reduce(0, +)
     }
 
