@@ -54,7 +54,7 @@ package struct Form: Sendable, Hashable {
     }
 
     private static func entries(_ text: String) -> [String] {
-        var (entries, entry, isQuoted, isOpen) = ([String](), "", false, false)
+        var (entries, entry, isBlank, isQuoted, isOpen) = ([String](), "", true, false, false)
         func end() { entries.append(isQuoted ? entry : entry.trimmed) }
         var rest = text[...]
         while let character = rest.popFirst() {
@@ -65,11 +65,12 @@ package struct Form: Sendable, Hashable {
                 entry.append(character)
             } else if character == "," || character.isNewline {
                 end()
-                (entry, isQuoted) = ("", false)
-            } else if character == "\"", !isQuoted, entry.allSatisfy(\.isWhitespace) {
+                (entry, isBlank, isQuoted) = ("", true, false)
+            } else if character == "\"", !isQuoted, isBlank {
                 (entry, isQuoted, isOpen) = ("", true, true)
             } else if !isQuoted || !character.isWhitespace {
                 entry.append(character)
+                isBlank = isBlank && character.isWhitespace
             }
         }
         end()
@@ -85,11 +86,16 @@ package struct Form: Sendable, Hashable {
     /// Whether a box is checked.
     package func isSet(_ name: String) -> Bool { self[name] != nil }
 
+    /// Makes it the only value under that name.
+    package mutating func set(_ name: String, _ value: String) {
+        pairs.removeAll { $0.name == name }
+        pairs.append((name, value))
+    }
+
     /// The form with exactly one value under that name.
     package func with(_ name: String, _ value: String) -> Form {
         var form = self
-        form.pairs.removeAll { $0.name == name }
-        form.pairs.append((name, value))
+        form.set(name, value)
         return form
     }
 
