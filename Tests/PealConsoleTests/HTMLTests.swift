@@ -53,6 +53,13 @@ import Testing
         #expect(ContinuousClock.now - begun < .seconds(15))
     }
 
+    @Test("is divided by bytes, because comparing characters with many combining marks takes long")
+    func combiningMarks() {
+        let marks = String(repeating: "\u{301}", count: 100_000)
+        let form = Form(encoded: "a=x\(marks)&\(marks)=1&b=2")
+        #expect(form.pairs.count == 3 && form["b"] == "2" && form["a"]?.utf8.allSatisfy { $0 < 0x80 } == true)
+    }
+
     @Test("is written back as it was read")
     func encoding() {
         let form = Form(encoded: "a=%26%3D&b=x")
