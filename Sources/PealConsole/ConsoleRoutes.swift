@@ -83,8 +83,13 @@ struct ConsoleRoute: Sendable {
 /// Every page of the console.
 struct ConsoleRoutes: Sendable {
     private let routes: [ConsoleRoute]
+    /// The number of segments of the longest path.
+    private let depthMax: Int
 
-    private init(_ routes: [ConsoleRoute]) { self.routes = routes + Self.redirects(ofFormsIn: routes) }
+    private init(_ routes: [ConsoleRoute]) {
+        self.routes = routes + Self.redirects(ofFormsIn: routes)
+        depthMax = routes.map(\.path.count).max() ?? 0
+    }
 
     static let all = ConsoleRoutes(
         SignInPages.routes + HomePage.routes + AppPage.routes + MessagePages.routes + MessageLive.routes
@@ -128,7 +133,7 @@ struct ConsoleRoutes: Sendable {
         let isForm = method == "POST"
         guard isForm || refusal.code == .notFound, let segments = URLPath.segments(target.prefix { $0 != "?" })
         else { return nil }
-        var path = Array(isForm ? segments.dropFirst() : segments.dropFirst().dropLast())
+        var path = Array((isForm ? segments.dropFirst() : segments.dropFirst().dropLast()).prefix(depthMax))
         while !path.isEmpty, (try? match("GET", path)) == nil { path.removeLast() }
         return path.isEmpty ? nil : "/console/" + path.map(PercentCoding.encode).joined(separator: "/")
     }

@@ -43,13 +43,21 @@ import Testing
         #expect(Form(encoded: "t=a%2C+b%0D%0Aa%2C%2Cc").list("t") == ["a", "b", "c"])
     }
 
-    @Test("the time to read a list grows with its quotation marks, not with their square")
-    func quotationMarks() {
+    @Test("the time to read a list grows with its quotation marks, not with their square", arguments: [0, 10_000])
+    func quotationMarks(blanks: Int) {
         let marks = String(repeating: "\"", count: 500_000)
-        let form = Form(encoded: "t=a" + String(repeating: "%22", count: 500_000))
+        let form = Form(
+            encoded: "t=" + String(repeating: "+", count: blanks) + "a" + String(repeating: "%22", count: 500_000))
         let begun = ContinuousClock.now
         #expect(form.list("t") == ["a" + marks])
         #expect(ContinuousClock.now - begun < .seconds(15))
+    }
+
+    @Test("is divided by bytes, because comparing characters with many combining marks takes long")
+    func combiningMarks() {
+        let marks = String(repeating: "\u{301}", count: 100_000)
+        let form = Form(encoded: "a=x\(marks)&\(marks)=1&b=2")
+        #expect(form.pairs.count == 3 && form["b"] == "2" && form["a"]?.utf8.allSatisfy { $0 < 0x80 } == true)
     }
 
     @Test("is written back as it was read")

@@ -219,4 +219,22 @@ import Testing
             #expect(json["refused"]?.arrayValue?.count == wrong.count && json["created"] == 1, "\(reply.text)")
         }
     }
+
+    @Test("in an import are refused if a line has more of them than a page reads in an instant")
+    func longLines() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.manage, .devices])
+            let secret = try #require(try await fixture.get(fixture.page("import"), cookie: cookie).formSecret)
+            let address = String(repeating: "ab", count: 32)
+            let lines = [1000, Limits.consoleJSONValuesMax].map { count in
+                let absent = (0..<count).map { #","x\#($0)":null"# }.joined()
+                return #"{"platform":"ios","address":"\#(address)"\#(absent)}"#
+            }
+            let reply = try await fixture.post(
+                fixture.page("import"), ["csrf": secret, "first": "0", "devices": lines.joined(separator: "\n")],
+                cookie: cookie)
+            let json = try JSONParser.parse(reply.text)
+            #expect(json["created"] == 1 && json["refused"]?.arrayValue?.map { $0["line"] } == [2], "\(reply.text)")
+        }
+    }
 }

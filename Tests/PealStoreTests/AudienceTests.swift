@@ -98,6 +98,21 @@ struct AudienceTests {
                 == [.ios: 1, .android: 1])
     }
 
+    @Test("a Web Push subscription that is named with several keys counts once", arguments: StoreUnderTest.allCases)
+    func subscriptions(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine)
+        var audience = Audience()
+        audience.addresses = (0..<Limits.audienceAddressesMax).map { number in
+            let endpoint = JSON.string("https://push.example/\(number / 2)")
+            let subscription: JSON = ["endpoint": endpoint, "keys": ["auth": .string("\(number)")]]
+            return Address(route: .webPush, bytes: subscription.bytes)
+        }
+        let (app, now, counted) = (fixture.app, fixture.now, audience)
+        #expect(
+            try await fixture.store.read { try $0.audienceCount(app: app, counted, environment: nil, now: now) }
+                == [.web: Limits.audienceAddressesMax / 2])
+    }
+
     @Test(
         "the address of a device reaches the device, and an unknown one is sent to", arguments: StoreUnderTest.allCases)
     func addresses(_ engine: StoreUnderTest) async throws {

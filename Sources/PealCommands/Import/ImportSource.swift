@@ -46,8 +46,8 @@ struct ImportRecord {
             content = .skipped
             return
         }
-        for name in ["state", "registered_at", "retired_at", "retired_reason"] { members[name] = nil }
-        for (name, value) in members.pairs where value.isNull || value == "" { members[name] = nil }
+        let left: Set = ["state", "registered_at", "retired_at", "retired_reason"]
+        members = JSON.Members(members.pairs.filter { !left.contains($0) && !$1.isNull && $1 != "" })
         // Other platforms have no environments.
         if members["platform"] != "ios" { members["environment"] = nil }
         if members["environment"] == nil, members["platform"] == "ios", let environment {

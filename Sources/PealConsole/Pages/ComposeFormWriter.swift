@@ -12,9 +12,11 @@ struct ComposeFormWriter {
     ]
 
     private(set) var form = Form()
+    /// The numbers of the locales that have fields.
+    private var numbers: [String: Int] = [:]
 
     mutating func set(_ name: String, _ value: String?) {
-        if let value, !value.isEmpty { form = form.with(name, value) }
+        if let value, !value.isEmpty { form.set(name, value) }
     }
 
     /// A text, a number or `true`.
@@ -36,10 +38,11 @@ struct ComposeFormWriter {
     }
 
     /// The number of a translation: the one that it already has, or the first free one.
-    private func number(of locale: String) -> Int {
-        let numbers = 2...Limits.localesPerMessageMax
-        return numbers.first { form["locale_\($0)"] == locale } ?? numbers.first { form["locale_\($0)"] == nil }
-            ?? Limits.localesPerMessageMax
+    private mutating func number(of locale: String) -> Int {
+        if let number = numbers[locale] { return number }
+        let number = min(numbers.count + 2, Limits.localesPerMessageMax)
+        numbers[locale] = number
+        return number
     }
 
     mutating func write(content: JSON?) {

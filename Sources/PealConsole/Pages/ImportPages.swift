@@ -123,18 +123,18 @@ struct ImportedDevice: Sendable {
     let now: Timestamp
 
     /// The members that an export adds.
-    private static let exported = ["state", "registered_at", "retired_at", "retired_reason"]
+    private static let exported: Set = ["state", "registered_at", "retired_at", "retired_reason"]
 
     /// - Throws: `invalid_json`, and what the API refuses a device with.
     func registration(_ text: String, newID: DeviceID) throws(PealError) -> DeviceRegistration {
-        guard let json = try? JSONParser.parse(Array(text.utf8), refusesRepeated: true),
-            var members = json.objectValue
-        else { throw PealError(.invalidJSON, "the line is not a JSON object") }
+        let json = try ConsoleJSON.parse(text, named: "the line", refusesRepeated: true)
+        guard let members = json?.objectValue else {
+            throw PealError(.invalidJSON, "the line is not a JSON object")
+        }
         guard members["state"] != "retired" else {
             throw .invalid("state", "the device is retired, because its address is dead")
         }
-        for name in Self.exported { members[name] = nil }
-        for (name, value) in members.pairs where value.isNull || value == "" { members[name] = nil }
-        return try native.device(.object(members), newID, now)
+        let given = members.pairs.filter { !Self.exported.contains($0) && !$1.isNull && $1 != "" }
+        return try native.device(.object(JSON.Members(given)), newID, now)
     }
 }

@@ -9,14 +9,14 @@ package struct Form: Sendable, Hashable {
     /// Invalid escapes are kept as they are: the page shows what arrived. Invalid UTF-8 and U+0000, which PostgreSQL's
     /// texts cannot contain, become U+FFFD, as in HTML.
     package init(encoded: some StringProtocol) {
-        for pair in encoded.split(separator: "&") {
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = halves.count > 1 ? halves[1] : ""
-            pairs.append((Self.decoded(halves[0]), Self.decoded(value)))
+        // By bytes: to compare characters takes long before combining marks have been refused.
+        for pair in Substring(encoded).utf8.split(separator: UInt8(ascii: "&")) {
+            let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            pairs.append((Self.decoded(halves[0]), halves.count > 1 ? Self.decoded(halves[1]) : ""))
         }
     }
 
-    private static func decoded(_ part: some StringProtocol) -> String {
+    private static func decoded(_ part: Substring.UTF8View) -> String {
         let text = PercentCoding.decodeLeniently(Substring(part))
         return text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
     }
@@ -54,7 +54,7 @@ package struct Form: Sendable, Hashable {
     }
 
     private static func entries(_ text: String) -> [String] {
-        var (entries, entry, isQuoted, isOpen) = ([String](), "", false, false)
+        var (entries, entry, isBlank, isQuoted, isOpen) = ([String](), "", true, false, false)
         func end() { entries.append(isQuoted ? entry : entry.trimmed) }
         var rest = text[...]
         while let character = rest.popFirst() {
@@ -65,11 +65,12 @@ package struct Form: Sendable, Hashable {
                 entry.append(character)
             } else if character == "," || character.isNewline {
                 end()
-                (entry, isQuoted) = ("", false)
-            } else if character == "\"", !isQuoted, entry.allSatisfy(\.isWhitespace) {
+                (entry, isBlank, isQuoted) = ("", true, false)
+            } else if character == "\"", !isQuoted, isBlank {
                 (entry, isQuoted, isOpen) = ("", true, true)
             } else if !isQuoted || !character.isWhitespace {
                 entry.append(character)
+                isBlank = isBlank && character.isWhitespace
             }
         }
         end()
@@ -85,11 +86,16 @@ package struct Form: Sendable, Hashable {
     /// Whether a box is checked.
     package func isSet(_ name: String) -> Bool { self[name] != nil }
 
+    /// Makes it the only value under that name.
+    package mutating func set(_ name: String, _ value: String) {
+        pairs.removeAll { $0.name == name }
+        pairs.append((name, value))
+    }
+
     /// The form with exactly one value under that name.
     package func with(_ name: String, _ value: String) -> Form {
         var form = self
-        form.pairs.removeAll { $0.name == name }
-        form.pairs.append((name, value))
+        form.set(name, value)
         return form
     }
 

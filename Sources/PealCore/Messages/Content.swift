@@ -71,11 +71,11 @@ extension Content {
     /// The content locale for a device's locale: that locale, else its language, else the default; nil if nothing is
     /// localized. `de-AT` finds `de-AT`, then `de`; letter case and `_` do not matter.
     package func contentLocale(forDevice locale: String?) -> String? {
-        let offered = locales
+        let offered = locales.sorted().map { (name: $0, plain: $0.plainLocale) }
         guard !offered.isEmpty else { return nil }
         var wanted = locale?.plainLocale ?? ""
         while !wanted.isEmpty {
-            if let match = offered.sorted().first(where: { $0.plainLocale == wanted }) { return match }
+            if let match = offered.first(where: { $0.plain == wanted }) { return match.name }
             guard let cut = wanted.lastIndex(of: "-") else { break }
             wanted = String(wanted[..<cut])
         }
@@ -136,9 +136,13 @@ package enum LocalizedText: Sendable, Hashable {
     }
 
     private static func closestText(in texts: [String: String], to locale: String) -> String? {
+        if let text = texts[locale] { return text }
+        // A locale may have many subtags, and each round would compare it with hundreds of others.
+        let near = texts.filter { $0.key.mayBegin(locale) }
+        guard !near.isEmpty else { return nil }
         var wanted = locale
         while true {
-            if let text = text(in: texts, for: wanted) { return text }
+            if let text = text(in: near, for: wanted) { return text }
             guard let cut = wanted.lastIndex(where: { $0 == "-" || $0 == "_" }) else { return nil }
             wanted = String(wanted[..<cut])
         }
@@ -158,17 +162,27 @@ extension String {
     /// Whether both have the same `plainLocale`. A message may compare hundreds of locales with each other, so ASCII is
     /// compared without creating strings.
     fileprivate func isSameLocale(as other: String) -> Bool {
-        func plain(_ byte: UInt8) -> UInt8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-            case UInt8(ascii: "_"): UInt8(ascii: "-")
-            default: byte
-            }
-        }
         for (own, its) in zip(utf8, other.utf8) where own != its {
             guard own < 0x80, its < 0x80 else { return plainLocale == other.plainLocale }
-            if plain(own) != plain(its) { return false }
+            if Self.plain(own) != Self.plain(its) { return false }
         }
         return utf8.count == other.utf8.count || plainLocale == other.plainLocale
+    }
+
+    /// Whether `other` may begin with a locale that has the same `plainLocale`.
+    fileprivate func mayBegin(_ other: String) -> Bool {
+        for (own, its) in zip(utf8, other.utf8) where own != its {
+            guard own < 0x80, its < 0x80 else { return true }
+            if Self.plain(own) != Self.plain(its) { return false }
+        }
+        return true
+    }
+
+    private static func plain(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+        case UInt8(ascii: "_"): UInt8(ascii: "-")
+        default: byte
+        }
     }
 }

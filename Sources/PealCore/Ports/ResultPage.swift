@@ -35,14 +35,14 @@ package struct PageNumber: Sendable, Hashable {
 /// The page of a list that a request asks for, and the list's filters.
 package struct NumberedPageQuery: Sendable, Hashable {
     package let page: PageNumber
-    /// Part of the name, in any letter case; nil for all.
-    package var text: String?
+    /// Part of the name, in lower case; nil for all.
+    private let text: String?
     /// Only items that changed after this instant.
     package var updatedAfter: Timestamp?
 
     package init(page: Int, size: Int, text: String? = nil, updatedAfter: Timestamp? = nil) {
         self.page = PageNumber(number: page, size: size)
-        self.text = text
+        self.text = text?.lowercased()
         self.updatedAfter = updatedAfter
     }
 
@@ -50,6 +50,6 @@ package struct NumberedPageQuery: Sendable, Hashable {
     package func includes(name: String?, updatedAt: Timestamp) -> Bool {
         if let updatedAfter, updatedAt <= updatedAfter { return false }
         guard let text else { return true }
-        return name?.lowercased().contains(text.lowercased()) ?? false
+        return name?.lowercased().contains(text) ?? false
     }
 }

@@ -4,7 +4,9 @@ package enum Spelling {
     /// - Returns: nil if no name is close.
     package static func nearest(to name: String, _ names: [String]) -> String? {
         let plain = { (text: String) in Array(text.lowercased().utf8.filter { $0 != 0x5F && $0 != 0x2D }) }
-        return names.map { ($0, distance(plain(name), plain($0))) }
+        // A long name is close to none, and is not worth reading again for each of them.
+        let plainName = plain(String(name.unicodeScalars.prefix(256)))
+        return names.map { ($0, distance(plainName, plain($0))) }
             .filter { $0.1 <= ($0.0.utf8.count < 4 ? 1 : max(2, $0.0.utf8.count / 4)) }.min { $0.1 < $1.1 }?.0
     }
 

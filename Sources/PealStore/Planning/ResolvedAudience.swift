@@ -59,9 +59,7 @@ extension StoreSession {
             resolved.devices = count <= Self.devicesNotedMax ? [:] : nil
             keys = try named(audience, on: Set(resolved.routes), app: app, noting: &resolved.devices)
         }
-        for address in audience.addresses where resolved.routes.contains(address.route) {
-            try resolve(address, app: app, &resolved, &keys)
-        }
+        try resolve(audience.addresses, app: app, &resolved, &keys)
         if audience.includesEverybody { keys = [:] }
         resolved.addresses = resolved.addresses.filter { predicate.admits(addressOn: $0.key.platform) }
         resolved.keys = keys.mapValues { $0.sorted() }
@@ -157,12 +155,15 @@ extension StoreSession {
 
     /// An address that belongs to a device means that device. Other addresses are sent to directly, each once.
     private func resolve(
-        _ address: Address, app: AppKey, _ resolved: inout ResolvedAudience, _ keys: inout [Route: Set<DeviceKey>]
+        _ addresses: [Address], app: AppKey, _ resolved: inout ResolvedAudience, _ keys: inout [Route: Set<DeviceKey>]
     ) throws {
-        if let device: DeviceKey = try connection.value(DeviceTable.holder(of: address, app: app)) {
-            keys[address.route, default: []].insert(device)
-        } else if !(resolved.addresses[address.route] ?? []).contains(where: { $0.identity == address.identity }) {
-            resolved.addresses[address.route, default: []].append(address)
+        var seen: [Route: Set<[UInt8]>] = [:]
+        for address in addresses where resolved.routes.contains(address.route) {
+            if let device: DeviceKey = try connection.value(DeviceTable.holder(of: address, app: app)) {
+                keys[address.route, default: []].insert(device)
+            } else if seen[address.route, default: []].insert(address.identity).inserted {
+                resolved.addresses[address.route, default: []].append(address)
+            }
         }
     }
 
