@@ -9,14 +9,14 @@ package struct Form: Sendable, Hashable {
     /// Invalid escapes are kept as they are: the page shows what arrived. Invalid UTF-8 and U+0000, which PostgreSQL's
     /// texts cannot contain, become U+FFFD, as in HTML.
     package init(encoded: some StringProtocol) {
-        for pair in encoded.split(separator: "&") {
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = halves.count > 1 ? halves[1] : ""
-            pairs.append((Self.decoded(halves[0]), Self.decoded(value)))
+        // Bytes, because comparing a character with very many combining marks takes very long.
+        for pair in Substring(encoded).utf8.split(separator: UInt8(ascii: "&")) {
+            let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            pairs.append((Self.decoded(halves[0]), halves.count > 1 ? Self.decoded(halves[1]) : ""))
         }
     }
 
-    private static func decoded(_ part: some StringProtocol) -> String {
+    private static func decoded(_ part: Substring.UTF8View) -> String {
         let text = PercentCoding.decodeLeniently(Substring(part))
         return text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
     }
