@@ -23,7 +23,7 @@ import Testing
                     + "BadTopic; RateLimit: höchstens 50 je Sekunde"
             ),
             ("fcm is paused until 2026-11-24T02:31:04Z", "fcm ist bis 2026-11-24T02:31:04Z angehalten"),
-            ("fcm is being probed: TooManyRequests", "fcm ist im Test: TooManyRequests"),
+            ("fcm is being probed: TooManyRequests", "fcm wird getestet: TooManyRequests"),
             ("QuietHours, until 2026-11-24T02:31:04Z", "QuietHours, bis 2026-11-24T02:31:04Z"),
             (
                 "it was retired at 2026-11-24T02:31:04Z: Unregistered",

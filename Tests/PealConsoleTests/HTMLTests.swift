@@ -1,4 +1,5 @@
 import PealConsole
+import PealCore
 import Testing
 
 @Suite("HTML") struct HTMLTests {

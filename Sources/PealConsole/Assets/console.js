@@ -22,7 +22,9 @@ function regroupDays(days) {
   const day = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
   const hour = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
   const entries = days.flatMap((section) => [...section.querySelectorAll("li")])
-    .map((item) => ({ item, time: item.querySelector("time"), at: new Date(item.querySelector("time").dateTime) }))
+    .map((item) => ({ item, time: item.querySelector("time") }))
+    // A time that every recipient's clock shows has a space, which not every browser reads.
+    .map((entry) => ({ ...entry, at: new Date(entry.time.dateTime.replace(" ", "T")) }))
     .sort((one, other) => one.at - other.at);
   const groups = new Map();
   for (const { item, time, at } of entries) {
@@ -52,8 +54,9 @@ const unkept = ["csrf", "step", "confirmed", "ask"];
 
 /** Where a form is sent, the step that shows it again, and its fields. */
 function contents(form) {
-  const fields = [...new FormData(form)].filter(([name]) =>
-    !unkept.includes(name) && !form.elements.namedItem(name).matches?.("[type=password], [data-secret]"));
+  const secrets = [...form.elements].filter((field) => field.matches("[type=password], [data-secret]"));
+  const left = [...unkept, ...secrets.map((field) => field.name)];
+  const fields = [...new FormData(form)].filter(([name]) => !left.includes(name));
   // A field may have the name of a property of the form.
   return { action: form.getAttribute("action"), step: form.dataset.keep, fields };
 }

@@ -38,6 +38,7 @@ form?.addEventListener("submit", async (event) => {
   panel.hidden = false;
   button.disabled = true;
   table.replaceChildren();
+  [bar.value, status.textContent] = [0, ""];
   try {
     for (; first < lines.length; first += linesPerPart) {
       const result = await send(lines.slice(first, first + linesPerPart), first);

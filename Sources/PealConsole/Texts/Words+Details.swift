@@ -22,7 +22,7 @@ extension Word {
         Word("by topic {}", "über das Thema {}"), Word("its topic {} is excluded", "sein Thema {} ist ausgenommen"),
         Word(
             "it joined topic {} after sending had started",
-            "kam zum Thema {} erst, als das Senden schon begonnen hatte"),
+            "hat das Thema {} erst abonniert, als das Senden schon begonnen hatte"),
     ].map(Pattern.init)
 
     fileprivate static let deliveryDetails = Pattern.sorted(ofSelection + ofWaiting + ofSending + ofEnds)
@@ -45,7 +45,7 @@ extension Word {
             "wurde am {} stillgelegt ({}) und erst am {} wieder registriert, als das Senden schon begonnen hatte"),
         Word(
             "it has been active on {} since {}, after sending had started",
-            "auf {} erst seit {} aktiv, als das Senden schon begonnen hatte"),
+            "auf {} erst seit {} aktiv, nach Beginn des Sendens"),
         Word("the user has no device yet", "die Person hat noch kein Gerät"),
     ]
 
@@ -63,12 +63,13 @@ extension Word {
             Word("for a good moment, until {} at the latest", "für einen guten Moment, spätestens bis {}"),
             Word("until {}", "bis {}"), Word("{}, until {}", "{}, bis {}"),
             Word("{} has been stopped since {}: {}", "{} ist seit {} gestoppt: {}"),
-        ] + route("being probed", "im Test") + route("stopped", "gestoppt") + route("paused", "angehalten")
+        ] + route("being probed", "wird", "getestet") + route("stopped", "ist", "gestoppt")
+        + route("paused", "ist", "angehalten")
 
     /// Why a route does not send; the time and the reason may be missing.
-    private static func route(_ state: String, _ german: String) -> [Word] {
+    private static func route(_ state: String, _ verb: String, _ german: String) -> [Word] {
         [("", ""), (" until {}", " bis {}")].flatMap { until in
-            ["", ": {}"].map { Word("{} is \(state)\(until.0)\($0)", "{} ist\(until.1) \(german)\($0)") }
+            ["", ": {}"].map { Word("{} is \(state)\(until.0)\($0)", "{} \(verb)\(until.1) \(german)\($0)") }
         }
     }
 

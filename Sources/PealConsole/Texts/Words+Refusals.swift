@@ -197,7 +197,7 @@ extension Word {
             "APNs hat nur das Gerätetoken abgelehnt, das ein Platzhalter ist."),
         Word(
             "An access token was granted. Nothing was sent to a device.",
-            "Ein Zugriffstoken wurde erteilt. An kein Gerät wurde etwas gesendet."),
+            "Ein Zugriffstoken wurde erteilt. Es wurde nichts an Geräte gesendet."),
         Word(
             "Push services answer only for a subscription. The app's VAPID keys can sign.",
             "Push-Dienste antworten nur für ein Abonnement. Die VAPID-Schlüssel der App können signieren."),

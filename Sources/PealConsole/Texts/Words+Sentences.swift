@@ -100,7 +100,7 @@ extension Word {
     static let importExample = Word("Example", "Beispiel")
     static let importFailed = Word(
         "The import stopped at line {}. Import the file again: devices that exist are updated.",
-        "Der Import hielt in Zeile {} an. Die Datei erneut importieren: Vorhandene Geräte werden aktualisiert.")
+        "Der Import brach in Zeile {} ab. Die Datei erneut importieren: Vorhandene Geräte werden aktualisiert.")
     static let importHint = Word(
         "One JSON object per line, as in the native API; at most 4 MiB at once.",
         "Ein JSON-Objekt je Zeile, wie die native API Geräte annimmt; höchstens 4 MiB auf einmal.")

@@ -9,7 +9,7 @@ package struct Form: Sendable, Hashable {
     /// Invalid escapes are kept as they are: the page shows what arrived. Invalid UTF-8 and U+0000, which PostgreSQL's
     /// texts cannot contain, become U+FFFD, as in HTML.
     package init(encoded: some StringProtocol) {
-        // By bytes: to compare characters takes long before combining marks have been refused.
+        // Bytes, because comparing a character with very many combining marks takes very long.
         for pair in Substring(encoded).utf8.split(separator: UInt8(ascii: "&")) {
             let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             pairs.append((Self.decoded(halves[0]), halves.count > 1 ? Self.decoded(halves[1]) : ""))
