@@ -59,6 +59,8 @@ struct WriteQueueTests {
         let failing = Task {
             try await test.engine.write(.batch) { _ in throw PealError(.conflict, "fails") }
         }
+        // Nothing shows that both writes wait in the queue. They do after a moment.
+        try await Task.sleep(for: .milliseconds(200))
         gate.open()
         try await held.value
         try await large.value
