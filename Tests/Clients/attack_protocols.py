@@ -161,8 +161,9 @@ def floods(target, report, seconds):
 def closed_windows(target, deadlines, report):
     """Clients that ask for answers and leave no room for them; their connections must not stay for ever."""
     limit = deadlines["grace"] + deadlines["idle"] + deadlines["close"]
-    # An answer may also take a second for each kilobyte of its last part (RequestDeadlines.swift).
-    margin = 10 + report.patience
+    # The part of an answer that waits for room, of at most 64 KiB, may also take a second for each kilobyte
+    # (RequestDeadlines.swift).
+    margin = 64 + report.patience
 
     def stall(path):
         start = time.monotonic()
