@@ -378,12 +378,8 @@ def test_tables_are_as_wide_as_the_window_allows(visit, fixture, locale):
     fixture.finished(app, message["id"])
     deliveries = f"/apps/{app}/webhooks/crm/deliveries"
     wait_until(lambda: any(item["attempts"] for item in fixture.peal.get(deliveries)["items"]))
-    visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale})
+    visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale}).sign_in()
     page = visitor.page
-    page.goto(fixture.url)
-    page.locator("[name=key]").fill(fixture.peal.admin_token)
-    page.locator(".card button").click()
-    page.wait_for_url(lambda url: "sign-in" not in url)
     for width in (761, 901, 1101):
         page.set_viewport_size({"width": width, "height": 900})
         for path in ("", f"apps/{app}/", f"apps/{app}/messages", f"apps/{app}/keys", f"apps/{app}/webhooks/crm"):

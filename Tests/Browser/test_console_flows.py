@@ -64,12 +64,8 @@ def test_an_experiment_shows_its_result(admin, lessons):
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 def test_the_tables_of_an_experiment_fit_the_window(visit, fixture, lessons, locale):
-    visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale})
+    visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale}).sign_in()
     page = visitor.page
-    page.goto(fixture.url)
-    page.locator("[name=key]").fill(fixture.peal.admin_token)
-    page.locator(".card button").click()
-    page.wait_for_url(lambda url: "sign-in" not in url)
     for width in (761, 901, 1101, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         visitor.open(f"apps/{lessons}/campaigns/daily-reminder")

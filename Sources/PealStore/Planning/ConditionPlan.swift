@@ -6,9 +6,8 @@ indirect enum ConditionPlan: Sendable, Hashable {
     case and([ConditionPlan])
     case or([ConditionPlan])
     case not(ConditionPlan)
-    /// nil for a topic that does not exist. `isExcluded`: it is inside an odd number of negations, so devices that
-    /// leave or join the topic count at once.
-    case topic(Int64?, isExcluded: Bool)
+    /// `isExcluded`: it is inside an odd number of negations, so devices that leave or join the topic count at once.
+    case topic(Int64, isExcluded: Bool)
     case user(String)
     case device(DeviceID)
     case rows(RowTest)
@@ -107,7 +106,7 @@ indirect enum RowTest: Sendable, Hashable {
     }
 }
 
-/// Looks up the names in a condition, once for each slice.
+/// Looks up the names in a condition, once for all ranges of a route.
 struct ConditionPlanner {
     let session: StoreSession
     let app: AppKey
@@ -127,8 +126,10 @@ struct ConditionPlanner {
             if case .rows(let test) = part { return .rows(.not(test)) }
             return .not(part)
         case .topic(let name):
-            let number = try session.livingTopicNumber(app: app, name: name, now: cutoff)
-            return number == nil ? .rows(.always(false)) : .topic(number, isExcluded: isExcluded)
+            guard let number = try session.livingTopicNumber(app: app, name: name, now: cutoff) else {
+                return .rows(.always(false))
+            }
+            return .topic(number, isExcluded: isExcluded)
         case .user(let id): return .user(id)
         case .device(let id): return .device(id)
         case .segment(let name): throw PealError.invalid(Condition.fieldName, "there is no segment \(name)")

@@ -100,12 +100,9 @@ struct ConditionScan {
         }
     }
 
-    /// - Parameters:
-    ///   - topic: nil for one that does not exist.
-    ///   - isExcluded: the members are to be left out, so those that joined after the cutoff count too.
-    private func subscribers(to topic: Int64?, isExcluded: Bool) throws -> KeySet {
+    /// - Parameter isExcluded: the members are to be left out, so those that joined after the cutoff count too.
+    private func subscribers(to topic: Int64, isExcluded: Bool) throws -> KeySet {
         var set = KeySet(range: range)
-        guard let topic else { return set }
         if isExcluded {
             let members = CollectionOfOne((app: app, topic: topic, route: route, range: range))
             try scan(SubscriptionTable.members, members, into: &set)
