@@ -23,7 +23,7 @@ package struct MessageReport: Sendable, Hashable {
     package var isEmpty: Bool {
         guard message.state == .sent else { return false }
         let total = total
-        return total.devices == (message.windowUntil == nil ? 0 : total.reasons[Moment.noDevice] ?? 0)
+        return total.devices == (message.windowUntil == nil ? 0 : total.reasons[Reason.noDevice] ?? 0)
     }
 
     package var total: OutcomeCounts {

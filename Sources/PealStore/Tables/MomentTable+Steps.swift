@@ -250,7 +250,7 @@ extension StoreSession {
             """, Self.keys)
         let moments = try alertedMoments(slice, among: left)
         for key in Set(left).subtracting(elsewhere.joined()).sorted() {
-            if let moment = moments[key] { try settle(moment, key, slice, .retired, "DeviceGone", now: now) }
+            if let moment = moments[key] { try settle(moment, key, slice, .retired, Reason.deviceGone, now: now) }
         }
     }
 
