@@ -1,3 +1,39 @@
+/// Receives the verbs' announcements of committed work. The store remains authoritative: an engine that misses a call
+/// finds the work in the store a moment later.
+package protocol DeliveryEngine: Sendable {
+    /// What a transaction that accepts a message needs to lease slices to this process; nil while nothing is sent.
+    /// Asked for just before the transaction begins, because leases count from here.
+    var leaseOffer: LeaseOffer? { get }
+    /// Takes slices that were leased under `offer` in the transaction that accepted `job`.
+    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer)
+    /// Announces committed work.
+    func wake()
+    /// The message was paused, cancelled or resumed: start no further request for it.
+    func interrupt(_ message: MessageID)
+    /// An app's credential changed: discard what the engine has cached of it.
+    func credentialsChanged(at slot: CredentialSlot)
+}
+
+/// An engine's readiness to take the slices of a message that is about to be accepted.
+package struct LeaseOffer: Sendable, Hashable {
+    /// The name under which the process leases slices.
+    package let owner: String
+    /// How many interruptions the engine had received before. One that is announced later may concern the message.
+    package let interruptions: Int
+    /// The end of the leases. It counts from the offer and not from the arrival of the request, whose body may have
+    /// taken longer than a lease.
+    package let leaseUntil: Timestamp
+    /// When it was made, on `TimeSource.uptime`.
+    package let madeAt: Duration
+
+    package init(owner: String, interruptions: Int, leaseUntil: Timestamp, madeAt: Duration) {
+        self.owner = owner
+        self.interruptions = interruptions
+        self.leaseUntil = leaseUntil
+        self.madeAt = madeAt
+    }
+}
+
 /// A message as a worker sees it.
 package struct DeliveryJob: Sendable {
     package let message: Message
@@ -41,22 +77,6 @@ package struct DeliveryJob: Sendable {
     }
 }
 
-/// An app's way through one push network.
-package struct ActiveRoute: Sendable, Hashable {
-    package let app: AppKey
-    package let route: Route
-
-    package init(app: AppKey, route: Route) {
-        self.app = app
-        self.route = route
-    }
-}
-
-extension Slice.ID {
-    /// The way that its devices are reached.
-    package var activeRoute: ActiveRoute { ActiveRoute(app: app, route: route) }
-}
-
 /// What planning made of a message that was just accepted.
 package struct Plan: Sendable {
     package let state: Message.State
@@ -73,55 +93,6 @@ package struct Plan: Sendable {
         self.leasedSlices = leasedSlices
         self.pages = pages
         self.audienceEstimate = audienceEstimate
-    }
-}
-
-/// A row of the delivery log, and its location in the store.
-package struct StoredLogRow: Sendable {
-    package let slice: Slice.ID
-    package let page: Int
-    package let row: Settlement.LogRow
-
-    package init(slice: Slice.ID, page: Int, row: Settlement.LogRow) {
-        self.slice = slice
-        self.page = page
-        self.row = row
-    }
-}
-
-/// Receives the verbs' announcements of committed work. The store remains authoritative: an engine that misses a call
-/// finds the work in the store a moment later.
-package protocol DeliveryEngine: Sendable {
-    /// What a transaction that accepts a message needs to lease slices to this process; nil while nothing is sent.
-    /// Asked for just before the transaction begins, because leases count from here.
-    var leaseOffer: LeaseOffer? { get }
-    /// Takes slices that were leased under `offer` in the transaction that accepted `job`.
-    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer)
-    /// Announces committed work.
-    func wake()
-    /// The message was paused, cancelled or resumed: start no further request for it.
-    func interrupt(_ message: MessageID)
-    /// An app's credential changed: discard what the engine has cached of it.
-    func credentialsChanged(at slot: CredentialSlot)
-}
-
-/// An engine's readiness to take the slices of a message that is about to be accepted.
-package struct LeaseOffer: Sendable, Hashable {
-    /// The name under which the process leases slices.
-    package let owner: String
-    /// How many interruptions the engine had received before. One that is announced later may concern the message.
-    package let interruptions: Int
-    /// The end of the leases. It counts from the offer and not from the arrival of the request, whose body may have
-    /// taken longer than a lease.
-    package let leaseUntil: Timestamp
-    /// When it was made, on `TimeSource.uptime`.
-    package let madeAt: Duration
-
-    package init(owner: String, interruptions: Int, leaseUntil: Timestamp, madeAt: Duration) {
-        self.owner = owner
-        self.interruptions = interruptions
-        self.leaseUntil = leaseUntil
-        self.madeAt = madeAt
     }
 }
 
