@@ -242,7 +242,8 @@ struct MessageTrail {
         }
         let gate = try store.gates(app: message.app).first { $0.route.route == route && $0.state != .open }
         guard let gate else { return nil }
-        let state = gate.probeUntil > now ? "being probed" : gate.state == .stopped ? "stopped" : "paused"
+        let status = gate.status(at: now)
+        let state = status == .probing ? "being probed" : status.rawValue
         let until = gate.closedUntil > now ? " until \(gate.closedUntil)" : ""
         return "\(route) is \(state)\(until)" + (gate.reason.isEmpty ? "" : ": \(gate.reason)")
     }
