@@ -103,7 +103,7 @@ extension Timestamp: CustomStringConvertible {
     private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Int64? {
         guard rest.first == UInt8(ascii: ".") else { return 0 }
         rest = rest.dropFirst()
-        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = rest.prefix(while: \.isASCIIDigit)
         rest = rest.dropFirst(digits.count)
         guard !digits.isEmpty else { return nil }
         return number((Array(digits) + Array("00".utf8)).prefix(3))
@@ -125,7 +125,7 @@ extension Timestamp: CustomStringConvertible {
     private static func number(_ digits: some Sequence<UInt8>) -> Int64? {
         var value: Int64 = 0
         for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            guard digit.isASCIIDigit else { return nil }
             value = value * 10 + Int64(digit - UInt8(ascii: "0"))
         }
         return value
