@@ -237,7 +237,8 @@ extension StoreSession {
                     _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
                 }
                 try connection.execute(MessageTable.setEnding(app, id))
-                try endSlices(app: app, id: id, now: now)
+                // Nothing waits any longer: the workers settle what is left without sending.
+                try moveSlices(app: app, id: id, to: .expired, now: now)
             }
             count += over.count
         }
