@@ -166,7 +166,7 @@ struct StoreFailureTests {
             #expect(fixture.provider.repeatCount(id) == 0)
             try await fixture.repairCursor()
             let resumed = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
-                try $0.resumeQuarantined(app: app, id: id, now: now)
+                try $0.resumeQuarantined(app: app, id: id)
             }
             #expect(resumed == 1)
             service.interrupt(id)

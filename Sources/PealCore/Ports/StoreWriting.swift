@@ -159,7 +159,7 @@ package protocol StoreWriting: StoreReading {
     /// `offer`, which it stores.
     func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken
     /// Releases the quarantined slices of a message, at most 1,000. Returns how many there were.
-    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int
+    func resumeQuarantined(app: AppKey, id: MessageID) throws -> Int
     /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
     func endQuarantined(limit: Int) throws -> Int
     /// Deletes rows whose retention has ended, completes what requests began, and makes due what waits since before the

@@ -247,7 +247,7 @@ package struct MessageVerbs: Sendable {
         _ message: Message, _ call: VerbCall, in store: any StoreWriting
     ) throws -> Bool {
         guard !message.state.isFinal, message.state != .paused else { return false }
-        return try store.resumeQuarantined(app: message.app, id: message.id, now: call.now) > 0
+        return try store.resumeQuarantined(app: message.app, id: message.id) > 0
     }
 
     /// A message with a delivery window is cancelled if some of its users still wait. It cannot be paused.

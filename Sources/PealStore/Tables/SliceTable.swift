@@ -281,7 +281,7 @@ extension StoreSession {
         return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
 
-    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int {
+    func resumeQuarantined(app: AppKey, id: MessageID) throws -> Int {
         try movePiece(
             app: app, id: id, from: [.quarantined], "\(code: Slice.State.ready)", limit: Self.movedAtOnce
         ).rows
