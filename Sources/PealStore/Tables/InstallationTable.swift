@@ -51,9 +51,7 @@ enum InstallationTable {
         "SELECT app, seq FROM installation WHERE wake_at <= \(now) AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
     }
 
-    static func nextDue() -> SQL {
-        "SELECT wake_at FROM installation WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
-    }
+    static let nextDue: SQL = "SELECT wake_at FROM installation WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
 
     /// Those of a user's active devices.
     static func of(_ userID: String, app: AppKey) -> SQL {
@@ -107,7 +105,7 @@ extension StoreSession {
         try connection.post(InstallationTable.put(installation))
     }
 
-    func nextWakeAt() throws -> Timestamp? { try connection.value(InstallationTable.nextDue()) }
+    func nextWakeAt() throws -> Timestamp? { try connection.value(InstallationTable.nextDue) }
 
     func dueInstallations(now: Timestamp, limit: Int) throws -> [Installation] {
         try connection.all(InstallationTable.due(now, limit: limit), InstallationTable.installation)

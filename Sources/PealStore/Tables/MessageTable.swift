@@ -18,12 +18,10 @@ enum MessageTable {
 
     static func matching(_ app: AppKey, _ id: MessageID) -> SQL { "app = \(app) AND message = \(id)" }
 
-    static func dueNext() -> SQL {
-        """
+    static let nextDue: SQL = """
         SELECT start_at FROM message WHERE state = \(code: Message.State.scheduled) AND start_at IS NOT NULL
         ORDER BY start_at LIMIT 1
         """
-    }
 
     static func due(_ now: Timestamp, limit: Int) -> SQL {
         """

@@ -140,9 +140,8 @@ enum SliceTable {
         """
     }
 
-    static func dueNext() -> SQL {
+    static let nextDue: SQL =
         "SELECT ready_at FROM slice WHERE state = \(code: Slice.State.waiting) ORDER BY ready_at LIMIT 1"
-    }
 }
 
 /// The key of a slice as it is stored, for changes that need not read it: one that cannot be read stops no others.
@@ -222,8 +221,8 @@ extension StoreSession {
 
     func nextDueAt() throws -> Timestamp? {
         try [
-            SliceTable.dueNext(), MessageTable.dueNext(), MessageTable.expiringNext(.sending),
-            MessageTable.expiringNext(.paused), MomentTable.nextDueOpen(), MomentTable.nextDueClaimed(),
+            SliceTable.nextDue, MessageTable.nextDue, MessageTable.expiringNext(.sending),
+            MessageTable.expiringNext(.paused), MomentTable.nextDue(.open), MomentTable.nextDue(.claimed),
         ].compactMap { try connection.value($0, Timestamp.self) }.min()
     }
 
