@@ -64,7 +64,7 @@ struct StoreSession: StoreWriting {
         /// Whether the last registered device was new, so that the next one probably is too.
         var expectsNewDevices = false
         /// Whether an app had active devices on a route, or its credential.
-        var used: [AppRoute: Bool] = [:]
+        var used: [ActiveRoute: Bool] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Whether apps have a frequency cap.
@@ -75,11 +75,6 @@ struct StoreSession: StoreWriting {
         var changesSetup = false
         /// Phases of campaigns.
         var phases: [PhaseKey: CampaignPhase] = [:]
-    }
-
-    struct AppRoute: Hashable {
-        let app: AppKey
-        let route: Route
     }
 
     struct PhaseKey: Hashable {
