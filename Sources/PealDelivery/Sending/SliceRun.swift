@@ -160,12 +160,7 @@ struct SliceRun: Sendable {
             control.stop()
             return .refused
         }
-        slice.cursor = last.cursorAfter
-        slice.counts = last.counts
-        slice.doubt = last.doubt
-        if settlements.contains(where: { !$0.deferrals.isEmpty }) { slice.isOnly = false }
-        slice.pageCount += settlements.count { $0.logRow != nil }
-        unsettled = left
+        advance(by: settlements, last, left: left)
         if let conclusion {
             // Otherwise the devices are sent to again, and counted at that time.
             if results.allSatisfy(\.keepsAnswers) { context.count(conclusion, since: earlier, settlements) }
@@ -186,6 +181,16 @@ struct SliceRun: Sendable {
             context.ready.set()
         }
         return .settled
+    }
+
+    /// Takes over what the store has of the slice now.
+    private mutating func advance(by settlements: [Settlement], _ last: Settlement, left: Int) {
+        slice.cursor = last.cursorAfter
+        slice.counts = last.counts
+        slice.doubt = last.doubt
+        if settlements.contains(where: { !$0.deferrals.isEmpty }) { slice.isOnly = false }
+        slice.pageCount += settlements.count { $0.logRow != nil }
+        unsettled = left
     }
 
     /// A message counts for a device's frequency cap before it is sent. If it was not sent, the count is removed while
