@@ -152,7 +152,7 @@ struct DamageTests {
             }
             try await fixture.repairLog()
             try await fixture.repairCursor()
-            _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            _ = try await fixture.store.write(.control) { [app = fixture.app] in
                 try $0.resumeQuarantined(app: app, id: id)
             }
             service.interrupt(id)

@@ -240,7 +240,7 @@ struct SettleTests {
         }
         #expect(ended == 0, "its message has not ended")
         #expect(try await fixture.lease().isEmpty)
-        let count = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+        let count = try await fixture.store.write(.control) { [app = fixture.app] in
             try $0.resumeQuarantined(app: app, id: id)
         }
         #expect(count == 1)
