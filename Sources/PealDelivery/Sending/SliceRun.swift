@@ -12,9 +12,7 @@ struct SliceRun: Sendable {
     /// When the message's state was last read.
     var stateReadAt: Duration
     let work: MessageWork
-    let access: RouteAccess
     let terms: SendTerms
-    let provider: any Provider
     let control: SendControl
     var life: SliceLife
     /// The pages of `SliceLife.flights`.
@@ -33,8 +31,7 @@ struct SliceRun: Sendable {
     private var isOwnStop = false
 
     init(
-        context: DeliveryContext, slice: Slice, opening: SliceOpening, access: RouteAccess, terms: SendTerms,
-        provider: any Provider, control: SendControl
+        context: DeliveryContext, slice: Slice, opening: SliceOpening, terms: SendTerms, control: SendControl
     ) {
         self.context = context
         self.slice = slice
@@ -42,9 +39,7 @@ struct SliceRun: Sendable {
         audience = AudienceAge(readAt: context.time.uptime)
         work = opening.work
         stateReadAt = work.readAt
-        self.access = access
         self.terms = terms
-        self.provider = provider
         self.control = control
         unsettled = opening.candidates.count
         isSingle = unsettled <= 1
