@@ -41,14 +41,14 @@ package struct DeliveryJob: Sendable {
     package let options: MessageOptions
     /// Whether the message is kept out of statistics.
     package let isTest: Bool
-    /// Whether the keys of each slice are its audience when it is accepted, so that nothing else need be read. A job that
-    /// was read from the store does not say so.
+    /// Whether the keys of each slice are its audience when it is accepted, so that nothing else need be read. A job
+    /// that was read from the store does not say so.
     package private(set) var isPlainList = false
     /// Whether it is a plain list of devices and addresses, which stay in the audience. Devices that are named by user
     /// or identifier leave it when another user signs in.
     package private(set) var isLastingList = false
-    /// The devices of small slices of a plain list, as they were when it was accepted. A job that was read from the store
-    /// has none.
+    /// The devices of small slices of a plain list, as they were when it was accepted. A job that was read from the
+    /// store has none.
     package private(set) var pages: [Slice.ID: DevicePage] = [:]
 
     package init(message: Message, content: Content, options: MessageOptions, isTest: Bool = false) {

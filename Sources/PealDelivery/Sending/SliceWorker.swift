@@ -110,8 +110,8 @@ struct SendTerms: Sendable {
 }
 
 extension DeliveryContext {
-    /// How old a message's state may be when a slice is opened or, with several servers, a page is sent. Changes by this
-    /// process are known at once.
+    /// How old a message's state may be when a slice is opened or, with several servers, a page is sent. Changes by
+    /// this process are known at once.
     var stateLife: Duration { isOnlyProcess ? MessageCache.life : .seconds(1) }
 
     /// Reads what the slice needs, in one read, unless it is already known.

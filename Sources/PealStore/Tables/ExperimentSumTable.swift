@@ -57,8 +57,8 @@ enum ExperimentSumTable {
     /// The campaign's last experiment with sums, as a row of `experiment`.
     static func last(_ campaign: String, app: AppKey) -> SQL {
         """
-        SELECT salt, share, per_user, started_at, NULL FROM experiment_sum WHERE app = \(app) AND campaign_id = \(campaign)
-        ORDER BY started_at DESC LIMIT 1
+        SELECT salt, share, per_user, started_at, NULL FROM experiment_sum
+        WHERE app = \(app) AND campaign_id = \(campaign) ORDER BY started_at DESC LIMIT 1
         """
     }
 

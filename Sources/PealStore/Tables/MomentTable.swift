@@ -84,7 +84,8 @@ enum MomentTable {
         """
         UPDATE moment SET cancel_requested = 1
         WHERE \(MessageTable.matching(app, message)) AND deadline > \(now) AND cancel_requested = 0
-            AND state NOT IN (\(code: Moment.State.open), \(code: Moment.State.claimed), \(code: Moment.State.cancelled))
+            AND state NOT IN
+                (\(code: Moment.State.open), \(code: Moment.State.claimed), \(code: Moment.State.cancelled))
         """
     }
 
