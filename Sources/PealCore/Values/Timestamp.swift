@@ -9,6 +9,12 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// Whole seconds, rounded down.
     package var seconds: Int64 { milliseconds.floorDivided(by: 1000) }
 
+    /// The beginning of its step, such as its hour or its day. Steps begin at multiples of their length since 1970
+    /// (UTC).
+    package func floored(toSeconds length: Int64) -> Timestamp {
+        Timestamp(milliseconds: milliseconds.floorDivided(by: length * 1000) * length * 1000)
+    }
+
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
     package static func + (left: Self, right: Duration) -> Self {
         Timestamp(milliseconds: left.milliseconds.saturated(adding: right.milliseconds))

@@ -70,8 +70,7 @@ package struct ReceiptVerbs: Sendable {
         /// the report is the same when it is sent again. Reports without a usable time count once a day.
         private func crossing(_ at: Timestamp?) -> Timestamp {
             if let at, at <= now + .seconds(Limits.deviceClockAheadSecondsMax) { return at }
-            let dayMilliseconds: Int64 = 24 * 3600 * 1000
-            return Timestamp(milliseconds: now.milliseconds.floorDivided(by: dayMilliseconds) * dayMilliseconds)
+            return now.floored(toSeconds: 24 * 3600)
         }
 
         private mutating func device(_ id: DeviceID) throws -> DeviceKey? {
