@@ -180,7 +180,8 @@ extension StoreSession {
             let plan = try condition.map { try self.plan($0, app: app, route: route, cutoff: cutoff) }
             resolved.keys[route] = try ListPlan.cut(keys).flatMap { list -> [DeviceKey] in
                 guard let first = list.first, let last = list.last else { return [] }
-                var set = KeySet(range: first...last, list)
+                var set = KeySet(range: first...last)
+                for key in list { set.insert(key) }
                 try narrow(&set, predicate, plan, app: app, route: route, range: first...last, cutoff: cutoff)
                 return set.keys(after: first - 1, limit: list.count)
             }
