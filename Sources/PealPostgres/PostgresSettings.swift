@@ -6,6 +6,8 @@ internal import PealStore
     internal import Glibc
 #elseif canImport(Musl)
     internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
 #endif
 
 /// How to connect.

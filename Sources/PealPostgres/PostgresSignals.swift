@@ -9,6 +9,8 @@ internal import Synchronization
     internal import Glibc
 #elseif canImport(Musl)
     internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
 #endif
 
 /// Short messages between the processes that share a database, over LISTEN and NOTIFY on a separate connection and

@@ -121,13 +121,7 @@ struct SealedTable: Sendable {
             """
         var rows: [(key: [SQLValue], sealed: [UInt8])] = []
         try connection.query(text, start ?? []) { row in
-            let values = key.enumerated().map { index, part -> SQLValue in
-                switch part.kind {
-                case .int: .int(row.int(index))
-                case .text: .text(row.text(index))
-                case .bytes: .bytes(row.withBytes(index) { Array($0) })
-                }
-            }
+            let values = key.enumerated().map { column, part in SQLValue(row, column, part.kind) }
             rows.append((values, row.withBytes(key.count) { Array($0) }))
         }
         var count = 0

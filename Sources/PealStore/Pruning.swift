@@ -36,9 +36,12 @@ extension StoreSession {
     }
 
     private func work(_ step: PruneStep, _ now: Timestamp, _ limit: Int, after skipped: PruneCursor?) throws -> Int {
-        switch step {
+        func delete(_ table: TablePiece, _ over: SQL) throws -> Int {
+            try table.delete(where: over, limit: limit, connection)
+        }
+        return switch step {
         case .remainders: try completeRemainders(now: now, limit: limit)
-        case .answers: try pruneAnswers(now, limit)
+        case .answers: try delete(.answer, Pruning.answers(now))
         case .outcomes: try sumOutcomes(now, limit, after: skipped)
         case .messages: try pruneMessages(now, limit, after: skipped)
         case .devices: try pruneDevices(now, limit)
@@ -47,12 +50,12 @@ extension StoreSession {
         case .audit: try pruneAudit(now, limit)
         case .webhooks: try pruneWebhooks(now, limit)
         case .statistics: try pruneStatistics(now, limit)
-        case .frequency: try pruneFrequency(now, limit)
+        case .frequency: try delete(.frequency, FrequencyTable.over(now))
         case .events: try pruneEvents(now, limit)
-        case .settings: try pruneSettings(now, limit)
-        case .models: try pruneModels(now, limit)
+        case .settings: try delete(.setting, Pruning.settings(now))
+        case .models: try delete(.momentModel, Pruning.models(now))
         case .figures: try pruneFigures(now, limit)
-        case .spentWakes: try pruneSpentWakes(now, limit)
+        case .spentWakes: try delete(.spentWake, SpentWakeTable.over(now))
         case .aheadOfTime: try bringForward(now, limit)
         }
     }
@@ -64,10 +67,6 @@ extension StoreSession {
         case .messages: return try connection.first(messagesOver(now, limit: 1, after: skipped), PruneCursor.init)
         default: return nil
         }
-    }
-
-    private func pruneAnswers(_ now: Timestamp, _ limit: Int) throws -> Int {
-        try TablePiece.answer.delete(where: Pruning.answers(now), limit: limit, connection)
     }
 
     private func messagesOver(_ now: Timestamp, limit: Int, after skipped: PruneCursor?) -> SQL {
@@ -193,16 +192,6 @@ extension StoreSession {
                 connection)
     }
 
-    /// Prunes what the console stored about ended sessions and unused links.
-    private func pruneSettings(_ now: Timestamp, _ limit: Int) throws -> Int {
-        try TablePiece.setting.delete(where: Pruning.settings(now), limit: limit, connection)
-    }
-
-    /// Prunes models that no phone uses any more.
-    private func pruneModels(_ now: Timestamp, _ limit: Int) throws -> Int {
-        try TablePiece.momentModel.delete(where: Pruning.models(now), limit: limit, connection)
-    }
-
     /// Prunes figures of campaigns of which no message was pruned for years.
     private func pruneFigures(_ now: Timestamp, _ limit: Int) throws -> Int {
         let earliest = now - .seconds(Limits.statisticsDaysLifeSeconds)
@@ -211,16 +200,6 @@ extension StoreSession {
             count += try table.delete(where: Pruning.figures(earliest), limit: limit - count, connection)
         }
         return try count + TablePiece.shareChange.delete(where: "at <= \(earliest)", limit: limit - count, connection)
-    }
-
-    /// Prunes rows that no frequency cap counts.
-    private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
-        try TablePiece.frequency.delete(
-            where: FrequencyTable.over(now - .seconds(Limits.frequencyHoursMax * 3600)), limit: limit, connection)
-    }
-
-    private func pruneSpentWakes(_ now: Timestamp, _ limit: Int) throws -> Int {
-        try TablePiece.spentWake.delete(where: SpentWakeTable.over(now), limit: limit, connection)
     }
 
     /// Prunes deliveries whose retention has ended, and events that never became a request.
@@ -299,6 +278,7 @@ enum Pruning {
 
     static func geofenceTombstones(_ now: Timestamp) -> SQL { "told_until <= \(now)" }
 
+    /// What the console stored about ended sessions and unused links.
     static func settings(_ now: Timestamp) -> SQL {
         "expires_at <= \(now) AND expires_at IS NOT NULL ORDER BY expires_at"
     }
@@ -309,6 +289,7 @@ enum Pruning {
 
     static func figures(_ earliest: Timestamp) -> SQL { "pruned_at <= \(earliest) ORDER BY pruned_at" }
 
+    /// Models that no phone uses any more.
     static func models(_ now: Timestamp) -> SQL { "expires_at <= \(now) ORDER BY expires_at" }
 
     static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }

@@ -20,8 +20,7 @@ package final class SQLStore: Store {
         self.engine = engine
         damage = DamageReport(report)
         context = StoreSession.Context(
-            key: .init(masterKey), retention: retention, dialect: engine.dialect,
-            composers: composers)
+            masterKey, retention: retention, dialect: engine.dialect, composers: composers)
     }
 
     package func read<R: Sendable>(
@@ -94,7 +93,7 @@ package final class SQLStore: Store {
             try await engine.migrate { [context] connection in
                 try migrator.migrate(connection)
                 isMigrated.store(true, ordering: .releasing)
-                context.key.set(try context.masterKey.unlock(connection))
+                context.masterKey = try context.masterKey.unlock(connection)
             }
         } catch let error as PealError where error.code == .internal && !isMigrated.load(ordering: .acquiring) {
             throw StoreStartFailure(
@@ -111,7 +110,7 @@ package final class SQLStore: Store {
     /// Completes the key with what the database stores about it, for callers that do not migrate the database.
     package func learnKey() async throws {
         guard try await masterKeyMatches() == true else { return }
-        context.key.set(try await engine.read { [context] in try context.masterKey.unlock($0) })
+        context.masterKey = try await engine.read { [context] in try context.masterKey.unlock($0) }
     }
 
     /// Whether the database was created with this master key; nil when it is not marked yet.

@@ -181,7 +181,7 @@ package struct StoreCopy: Sendable {
             let rows = try await engine.read { connection in
                 var rows: [[SQLValue]] = []
                 try connection.query(text, parameters) { row in
-                    rows.append(columns.indices.map { Self.value(row, $0, columns[$0].kind) })
+                    rows.append(columns.indices.map { SQLValue(row, $0, columns[$0].kind) })
                 }
                 return rows
             }
@@ -189,14 +189,5 @@ package struct StoreCopy: Sendable {
             try await body(rows)
             last = key.compactMap { name in columns.firstIndex { $0.name == name }.map { end[$0] } }
         } while true
-    }
-
-    private static func value(_ row: any SQLRow, _ column: Int, _ kind: SQLValue.Kind) -> SQLValue {
-        if row.isNull(column) { return .null(kind) }
-        return switch kind {
-        case .int: .int(row.int(column))
-        case .text: .text(row.text(column))
-        case .bytes: .bytes(row.withBytes(column) { Array($0) })
-        }
     }
 }

@@ -6,9 +6,12 @@ internal import Synchronization
 struct StoreSession: StoreWriting {
     /// What all sessions share. A class, because sessions are copied often.
     final class Context: Sendable {
+        private let key: Mutex<MasterKey>
         /// May be completed with what the database stores about it.
-        let key: CurrentKey
-        var masterKey: MasterKey { key.value }
+        var masterKey: MasterKey {
+            get { key.withLock { $0 } }
+            set { key.withLock { $0 = newValue } }
+        }
         let retention: StoreRetention
         let dialect: SQLDialect
         /// Compose what is sent to each webhook.
@@ -16,23 +19,12 @@ struct StoreSession: StoreWriting {
         let cohorts = CohortRates()
         let newWords = NewWords()
 
-        init(key: CurrentKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers) {
-            self.key = key
+        init(_ key: MasterKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers) {
+            self.key = Mutex(key)
             self.retention = retention
             self.dialect = dialect
             self.composers = composers
         }
-    }
-
-    /// The master key, completed with what the database stores about it.
-    final class CurrentKey: Sendable {
-        private let state: Mutex<MasterKey>
-
-        init(_ key: MasterKey) { state = Mutex(key) }
-
-        var value: MasterKey { state.withLock { $0 } }
-
-        func set(_ key: MasterKey) { state.withLock { $0 = key } }
     }
 
     /// How often wake-ups reach the devices of each app, as of a moment ago. All transactions share the rates, which
@@ -72,7 +64,7 @@ struct StoreSession: StoreWriting {
         /// Whether the last registered device was new, so that the next one probably is too.
         var expectsNewDevices = false
         /// Whether an app had active devices on a route, or its credential.
-        var used: [AppRoute: Bool] = [:]
+        var used: [ActiveRoute: Bool] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Whether apps have a frequency cap.
@@ -83,11 +75,6 @@ struct StoreSession: StoreWriting {
         var changesSetup = false
         /// Phases of campaigns.
         var phases: [PhaseKey: CampaignPhase] = [:]
-    }
-
-    struct AppRoute: Hashable {
-        let app: AppKey
-        let route: Route
     }
 
     struct PhaseKey: Hashable {

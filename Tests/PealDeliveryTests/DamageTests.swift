@@ -152,8 +152,8 @@ struct DamageTests {
             }
             try await fixture.repairLog()
             try await fixture.repairCursor()
-            _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
-                try $0.resumeQuarantined(app: app, id: id, now: now)
+            _ = try await fixture.store.write(.control) { [app = fixture.app] in
+                try $0.resumeQuarantined(app: app, id: id)
             }
             service.interrupt(id)
             try await fixture.drive { try await fixture.state(id) == .sent }

@@ -165,8 +165,8 @@ struct StoreFailureTests {
             try await fixture.pass(seconds: 60)
             #expect(fixture.provider.repeatCount(id) == 0)
             try await fixture.repairCursor()
-            let resumed = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
-                try $0.resumeQuarantined(app: app, id: id, now: now)
+            let resumed = try await fixture.store.write(.control) { [app = fixture.app] in
+                try $0.resumeQuarantined(app: app, id: id)
             }
             #expect(resumed == 1)
             service.interrupt(id)

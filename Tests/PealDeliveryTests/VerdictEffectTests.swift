@@ -73,9 +73,10 @@ struct VerdictEffectTests {
         let page = SentPage.ofOneDevice(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
         let route = ActiveRoute(app: fixture.app, route: .apnsProduction)
         let slot = fixture.slot
+        let (credential, record) = try #require(try await fixture.store.read { try $0.credential(at: slot) })
         let terms = SendTerms(
-            route: route, slot: slot, accessVersion: context.access.version(of: slot), life: life(from: fixture.now),
-            lostAnswer: .resend)
+            route: route, provider: fixture.provider, access: RouteAccess(credential, record), slot: slot,
+            accessVersion: context.access.version(of: slot), life: life(from: fixture.now), lostAnswer: .resend)
         let report = await context.report([page], under: terms, isProbe: false, isOwnStop: false)
         #expect(report.suspiciousAddresses == .retire)
         try await check(row.route, fixture, context, route, report)

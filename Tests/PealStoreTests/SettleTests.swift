@@ -240,8 +240,8 @@ struct SettleTests {
         }
         #expect(ended == 0, "its message has not ended")
         #expect(try await fixture.lease().isEmpty)
-        let count = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
-            try $0.resumeQuarantined(app: app, id: id, now: now)
+        let count = try await fixture.store.write(.control) { [app = fixture.app] in
+            try $0.resumeQuarantined(app: app, id: id)
         }
         #expect(count == 1)
         #expect(try await worker.run().count == 10)

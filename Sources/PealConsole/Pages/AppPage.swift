@@ -59,7 +59,7 @@ enum AppPage {
         return Traffic(counted, hours: hoursShown, now: call.now).html(call, title: call.texts[.sentPerHour])
     }
 
-    static func tone(_ state: RouteVerbs.Item.State) -> String {
+    static func tone(_ state: RouteGate.Status) -> String {
         state == .open ? "good" : state == .stopped ? "bad" : "warn"
     }
 
@@ -105,7 +105,7 @@ enum AppPage {
 }
 
 extension Texts {
-    func way(_ state: RouteVerbs.Item.State) -> String {
+    func way(_ state: RouteGate.Status) -> String {
         switch state {
         case .open: self[.wayOpen]
         case .paused: self[.wayPaused]

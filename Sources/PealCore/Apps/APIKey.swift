@@ -175,10 +175,10 @@ package enum SecretStrength {
 
     private static func bitsPerCharacter(_ bytes: [UInt8]) -> Double {
         let isHex = bytes.allSatisfy { Hex.digit($0) != nil || $0 == UInt8(ascii: "-") }
-        if bytes.allSatisfy({ (0x30...0x39).contains($0) }) { return 3.3 }
+        if bytes.allSatisfy(\.isASCIIDigit) { return 3.3 }
         if isHex { return 4 }
         var alphabet = 0
-        if bytes.contains(where: { (0x30...0x39).contains($0) }) { alphabet += 10 }
+        if bytes.contains(where: \.isASCIIDigit) { alphabet += 10 }
         if bytes.contains(where: { (0x61...0x7A).contains($0) }) { alphabet += 26 }
         if bytes.contains(where: { (0x41...0x5A).contains($0) }) { alphabet += 26 }
         // The base-2 logarithms, rounded down, of 10, 26, 36, 52 and 62 characters.

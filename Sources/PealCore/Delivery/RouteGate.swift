@@ -8,6 +8,11 @@ package struct RouteGate: Sendable, Hashable {
         case stopped = 2
     }
 
+    /// What people see of the state.
+    package enum Status: String, CaseIterable, Sendable, Hashable {
+        case open, paused, probing, stopped
+    }
+
     package let route: ActiveRoute
     package var state: State
     /// When the next probe may begin; ignored while the route is open.
@@ -44,6 +49,15 @@ package struct RouteGate: Sendable, Hashable {
         self.suspect = suspect
         self.probed = probed
         self.change = change
+    }
+
+    package func status(at now: Timestamp) -> Status {
+        switch state {
+        case .open: .open
+        case .paused where probeUntil > now, .stopped where probeUntil > now: .probing
+        case .paused: .paused
+        case .stopped: .stopped
+        }
     }
 }
 

@@ -156,3 +156,16 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 }
+
+/// A row of the delivery log, and its location in the store.
+package struct StoredLogRow: Sendable {
+    package let slice: Slice.ID
+    package let page: Int
+    package let row: Settlement.LogRow
+
+    package init(slice: Slice.ID, page: Int, row: Settlement.LogRow) {
+        self.slice = slice
+        self.page = page
+        self.row = row
+    }
+}

@@ -24,6 +24,9 @@ package struct Slice: Sendable, Hashable {
         /// Alerts of a message with a delivery window: the outcome of each alert is the outcome of its user's moment.
         package static let momentRange: Int64 = -2
         package var isMoment: Bool { rangeStart == Self.momentRange }
+
+        /// The way that its devices are reached.
+        package var activeRoute: ActiveRoute { ActiveRoute(app: app, route: route) }
     }
 
     package var id: ID
@@ -47,8 +50,8 @@ package struct Slice: Sendable, Hashable {
     package var doubt: Int
     /// Whether this lease of it is for a probe of its closed route. Not stored.
     package var isProbe = false
-    /// Whether it is the only slice that its message has and had, so that its end is the message's. Not stored: false for
-    /// a slice that was read from the store.
+    /// Whether it is the only slice that its message has and had, so that its end is the message's. Not stored: false
+    /// for a slice that was read from the store.
     package var isOnly = false
 
     package init(
@@ -111,5 +114,38 @@ package struct Slice: Sendable, Hashable {
         case quarantined = 5
         /// Its message ended first: its devices are settled without being sent to, even if its route is closed.
         case ending = 6
+    }
+}
+
+/// A slice that cannot be read from the database.
+package struct UnreadableSlice: Sendable, Hashable {
+    /// The message's id as far as it can be read.
+    package let message: String
+    package let rangeStart: Int64
+    package let reason: String
+
+    package init(message: String, rangeStart: Int64, reason: String) {
+        self.message = message
+        self.rangeStart = rangeStart
+        self.reason = reason
+    }
+}
+
+/// A slice whose results cannot be stored.
+package struct QuarantinedSlice: Sendable, Hashable {
+    package let app: AppID
+    package let message: MessageID
+    package let route: Route
+    /// Devices without a stored result.
+    package let devices: Int
+    /// Why its last settlement could not be stored.
+    package let reason: String
+
+    package init(app: AppID, message: MessageID, route: Route, devices: Int, reason: String) {
+        self.app = app
+        self.message = message
+        self.route = route
+        self.devices = devices
+        self.reason = reason
     }
 }

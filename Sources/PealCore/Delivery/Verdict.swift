@@ -51,6 +51,51 @@ package struct ProviderAnswer: Sendable, Hashable {
     package static let accepted = ProviderAnswer(.verdict(.accepted), reason: "", status: 200)
 }
 
+/// Peal's own reasons for an outcome, in addition to the providers'. `docs/states.md` lists them.
+package enum Reason {
+    package static let cancelled = "Cancelled"
+    /// The device was removed before it was sent to, or after it had claimed the message.
+    package static let deviceGone = "DeviceGone"
+    /// A remark on an acceptance.
+    package static let environmentHealed = "EnvironmentHealed"
+    package static let expired = "Expired"
+    package static let gaveUp = "GaveUp"
+    package static let lateAnswer = "LateAnswer"
+    package static let lostAnswer = "LostAnswer"
+    /// Why a route is stopped: too many addresses were reported as dead while none was accepted.
+    package static let massRetirement = "MassRetirement"
+    package static let messageFailed = "MessageFailed"
+    /// The message has no content for the platform.
+    package static let noContent = "NoContent"
+    package static let noCredential = "NoCredential"
+    /// The user of a message with a delivery window had no device until the window ended.
+    package static let noDevice = "NoDevice"
+    package static let noProvider = "NoProvider"
+    package static let retirementDoubted = "RetirementDoubted"
+    /// The device that claimed the message never confirmed that it showed it.
+    package static let unconfirmed = "Unconfirmed"
+
+    /// `lostAnswer`, followed by what happened to the request, if the message is sent again.
+    package static func lostAnswer(_ cause: String) -> String {
+        cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
+    }
+
+    /// Every reason of Peal's own that a notification may end with.
+    package static let known: Set<String> = ownRefusals.union(HoldReason.allCases.map(\.rawValue)).union([
+        cancelled, deviceGone, environmentHealed, expired, gaveUp, lateAnswer, lostAnswer, messageFailed, noContent,
+        noCredential, noDevice, noProvider, retirementDoubted, unconfirmed, "AccessTokenRefused", "AddressMoved",
+        "BadKey", "BadResponse", "BadTokenAnswer", "ConnectionLost", "Deadline", "Draining", "InvalidField",
+        "MissingField", "NoAccessToken", "NoAddress", "NoConnection", "NoTLS", "NoVariant", "OriginHeld",
+        "PayloadTooLarge", "Refused", "RouteStopped", "SigningFailed", "Stopped", "StreamReset", "Throttled",
+        "Timeout",
+    ])
+    /// Peal's own refusals of an address or a message for it: no request was made. Networks use none of these names.
+    package static let ownRefusals: Set<String> = [
+        "HostNotAllowed", "PrivateAddress", "UnusableURI", "BadSubscription", "UnknownApplicationServerKey",
+        "EncryptionFailed", "TopicNotInCertificate",
+    ]
+}
+
 /// What became of one device's notification. The raw value is stored in the delivery log.
 package enum Outcome: UInt8, CaseIterable, Sendable, Hashable {
     case accepted = 0

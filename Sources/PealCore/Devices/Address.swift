@@ -109,12 +109,13 @@ package struct ApplicationServerKeys: Sendable, Hashable {
         return publicKeys.first { Base64URL.decode($0) == bytes }
     }
 
-    private static let member = "application_server_key"
+    /// The member of an address that names its key.
+    static let member = "application_server_key"
 }
 
 extension Address {
     /// The VAPID key that a Web Push subscription names; nil for other addresses.
     package var applicationServerKey: String? {
-        route.addressForm == .subscription ? json["application_server_key"]?.stringValue : nil
+        route.addressForm == .subscription ? json[ApplicationServerKeys.member]?.stringValue : nil
     }
 }

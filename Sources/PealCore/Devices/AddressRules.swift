@@ -146,12 +146,12 @@ package struct AddressRules: Sendable {
         var members: [(String, JSON?)] = [
             ("endpoint", .string(endpoint)), ("keys", ["p256dh": .string(publicKey), "auth": .string(secret)]),
         ]
-        if let serverKey = value["application_server_key"], !serverKey.isNull {
+        if let serverKey = value[ApplicationServerKeys.member], !serverKey.isNull {
             guard let text = serverKey.stringValue, Base64URL.decode(text)?.count == 65 else {
-                let field = "address.application_server_key"
+                let field = "address.\(ApplicationServerKeys.member)"
                 throw .invalid(field, "\(field) must be 65 bytes in base64url")
             }
-            members.append(("application_server_key", .string(text)))
+            members.append((ApplicationServerKeys.member, .string(text)))
         }
         return JSON.compact(members).bytes
     }

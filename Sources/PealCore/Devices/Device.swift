@@ -243,6 +243,6 @@ package struct DeviceSearch: Sendable, Hashable {
 
 extension String {
     fileprivate var lowercasedASCII: String {
-        String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+        String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self)
     }
 }

@@ -25,7 +25,7 @@ package struct EndpointURI: Sendable, Hashable {
             return
         }
         let digits = authority.dropFirst(name.count + 1)
-        guard digits.allSatisfy({ (0x30...0x39).contains($0) }),
+        guard digits.allSatisfy(\.isASCIIDigit),
             let number = UInt16(String(decoding: digits, as: UTF8.self)), number > 0
         else { return nil }
         port = Int(number)
@@ -48,18 +48,18 @@ package struct EndpointURI: Sendable, Hashable {
     /// Whether the host is an IPv4 address in any spelling: resolvers read a numeric last label as one.
     var isIPAddress: Bool {
         let last = host.utf8.split(separator: UInt8(ascii: ".")).last ?? host.utf8[...]
-        return last.allSatisfy { (0x30...0x39).contains($0) } || last.starts(with: "0x".utf8)
+        return last.allSatisfy(\.isASCIIDigit) || last.starts(with: "0x".utf8)
     }
 
     /// Whether the scheme is https; nil for a scheme other than http and https.
     private static func scheme(_ bytes: some Collection<UInt8>) -> Bool? {
-        let lowered = bytes.prefix(8).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        let lowered = bytes.prefix(8).map(\.lowercasedASCII)
         if lowered.elementsEqual("https://".utf8) { return true }
         return lowered.starts(with: "http://".utf8) ? false : nil
     }
 
     private static func host(_ name: some Collection<UInt8>) -> String? {
-        var bytes = name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        var bytes = name.map(\.lowercasedASCII)
         if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
         let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let isLegal = labels.allSatisfy { label in

@@ -108,6 +108,11 @@ package struct WakeUps: Sendable, Hashable {
     }
 }
 
+/// How well a device can be reached in the background. The raw value is part of webhooks.
+package enum DeviceClassification: String, CaseIterable, Sendable, Hashable {
+    case unknown, available, unavailable
+}
+
 /// The evidence for how often wake-ups reach a device: counts that halve every three days.
 package struct Reachability: Sendable, Hashable {
     /// Wake-ups that arrived, in millionths.

@@ -44,10 +44,27 @@ enum AudienceMatch {
     /// - Parameters:
     ///   - condition: `draft.audience.condition` without segments.
     ///   - joined: when the device joined its topics; a missing time does not exclude the device.
-    ///   - cutoff: when the audience was fixed; nil if it has not been.
     init(
-        _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [ExactText: Timestamp] = [:],
-        cutoff: Timestamp? = nil
+        _ device: Device, in draft: MessageDraft, of message: Message, where condition: Condition?,
+        joined: [ExactText: Timestamp]
+    ) {
+        let cutoff = message.cutoffAt
+        self.init(device, in: draft, where: condition, joined: joined, cutoff: cutoff)
+        guard case .by = self else { return }
+        if let wanted = draft.audienceEnvironment, device.environment != wanted,
+            device.address.route.otherEnvironment != nil
+        {
+            self = .no("its environment is \(device.environment.rawValue), and the message is for \(wanted.rawValue)")
+        } else if let retirement = device.retirement, retirement.at <= cutoff ?? retirement.at {
+            self = .no("it was retired at \(retirement.at): \(retirement.reason)")
+        }
+    }
+
+    /// Ignores the message's environment and the device's retirement.
+    /// - Parameter cutoff: when the audience was fixed; nil if it has not been.
+    private init(
+        _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [ExactText: Timestamp],
+        cutoff: Timestamp?
     ) {
         let audience = draft.audience
         // Names are compared as the store does, and the instant is the one that counts when it plans.

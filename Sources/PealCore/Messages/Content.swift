@@ -179,10 +179,6 @@ extension String {
     }
 
     private static func plain(_ byte: UInt8) -> UInt8 {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-        case UInt8(ascii: "_"): UInt8(ascii: "-")
-        default: byte
-        }
+        byte == UInt8(ascii: "_") ? UInt8(ascii: "-") : byte.lowercasedASCII
     }
 }

@@ -23,7 +23,7 @@ package struct MessageReport: Sendable, Hashable {
     package var isEmpty: Bool {
         guard message.state == .sent else { return false }
         let total = total
-        return total.devices == (message.windowUntil == nil ? 0 : total.reasons[Moment.noDevice] ?? 0)
+        return total.devices == (message.windowUntil == nil ? 0 : total.reasons[Reason.noDevice] ?? 0)
     }
 
     package var total: OutcomeCounts {
@@ -45,11 +45,11 @@ package struct CampaignReport: Sendable, Hashable {
     /// Devices for which the push network refused the message, or to which nothing was sent.
     package var failed: Int { total.settled - total.accepted }
 
-    /// Adds what is known of another part of the campaign.
-    package mutating func add(_ other: CampaignReport) {
-        messages += other.messages
-        total.add(other.total)
-        receipts.merge(other.receipts, uniquingKeysWith: +)
+    /// Counts one more of its messages.
+    package mutating func add(_ message: MessageReport) {
+        messages += 1
+        total.add(message.total)
+        receipts.merge(message.receipts, uniquingKeysWith: +)
     }
 }
 

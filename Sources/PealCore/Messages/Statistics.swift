@@ -50,7 +50,7 @@ package struct Statistics: Sendable, Hashable {
 }
 
 extension Statistics {
-    /// The length of a step of a time series. Steps begin at multiples of their length since 1970 (UTC).
+    /// The length of a step of a time series; see `Timestamp.floored`.
     package enum Step: String, CaseIterable, Sendable {
         case minute, hour, day
 
@@ -63,11 +63,7 @@ extension Statistics {
         }
 
         /// The beginning of the step that `at` is in.
-        package func start(of at: Timestamp) -> Timestamp {
-            let length = seconds * 1000
-            let rest = at.milliseconds % length
-            return Timestamp(milliseconds: at.milliseconds - (rest < 0 ? rest + length : rest))
-        }
+        package func start(of at: Timestamp) -> Timestamp { at.floored(toSeconds: seconds) }
     }
 
     /// The sums of `counted` in each step of `from..<to`, including empty steps.

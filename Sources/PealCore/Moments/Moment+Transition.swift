@@ -41,7 +41,7 @@ extension Moment {
         var step = MomentStep(self)
         switch state {
         case .open:
-            step.moment.end(.cancelled, .suppressed, "Cancelled")
+            step.moment.end(.cancelled, .suppressed, Reason.cancelled)
             step.report(.cancelled, nil)
         case .claimed: step.moment.cancelRequested = true
         case .sending, .recovering, .sent, .shown, .opened, .dismissed, .cancelled, .failed: break
@@ -105,7 +105,7 @@ extension Moment {
             // The reason was the quiet hours that are over.
             step.moment.reason = ""
         } else {
-            step.moment.end(.failed, .suppressed, Self.noDevice)
+            step.moment.end(.failed, .suppressed, Reason.noDevice)
             step.report(.failed, nil)
         }
         return step
@@ -134,10 +134,10 @@ extension Moment {
         var step = MomentStep(self)
         guard state == .claimed, let claim, let device, now >= claim.until else { return step }
         if holder == .gone {
-            step.moment.end(.failed, .retired, "DeviceGone")
+            step.moment.end(.failed, .retired, Reason.deviceGone)
             step.report(.failed, device)
         } else if now >= givenUpAt {
-            step.moment.end(.failed, .expired, "Unconfirmed")
+            step.moment.end(.failed, .expired, Reason.unconfirmed)
             step.report(.failed, device)
         } else if claim.hasLedger, !cancelRequested, holder == .user {
             step.send(to: Target(device: device, route: route), as: .recovering)
@@ -150,8 +150,8 @@ extension Moment {
         switch outcome {
         case .retired: true
         // An earlier attempt of these may have arrived.
-        case .rejected: !["GaveUp", "LostAnswer"].contains(reason)
-        case .suppressed: !["Cancelled", "MessageFailed"].contains(reason)
+        case .rejected: ![Reason.gaveUp, Reason.lostAnswer].contains(reason)
+        case .suppressed: ![Reason.cancelled, Reason.messageFailed].contains(reason)
         case .accepted, .expired, .moved: false
         }
     }

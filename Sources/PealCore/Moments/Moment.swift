@@ -65,9 +65,6 @@ package struct Moment: Sendable, Hashable {
         self.request = request
     }
 
-    /// The reason of a moment whose user had no device until the window ended.
-    package static let noDevice = "NoDevice"
-
     /// Until when Peal waits for the receipt of a device that claimed it.
     package var givenUpAt: Timestamp { deadline + .seconds(Limits.momentRecoverySeconds) }
 

@@ -154,6 +154,17 @@ extension Route: CaseIterable {
     }
 }
 
+/// An app's way through one push network.
+package struct ActiveRoute: Sendable, Hashable {
+    package let app: AppKey
+    package let route: Route
+
+    package init(app: AppKey, route: Route) {
+        self.app = app
+        self.route = route
+    }
+}
+
 /// The name of a push network in the store and in the API.
 package struct ProviderName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: String

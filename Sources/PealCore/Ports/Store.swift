@@ -84,39 +84,6 @@ package enum WriteLane: Int, CaseIterable, Sendable {
     case rest
 }
 
-/// A slice that cannot be read from the database.
-package struct UnreadableSlice: Sendable, Hashable {
-    /// The message's id as far as it can be read.
-    package let message: String
-    package let rangeStart: Int64
-    package let reason: String
-
-    package init(message: String, rangeStart: Int64, reason: String) {
-        self.message = message
-        self.rangeStart = rangeStart
-        self.reason = reason
-    }
-}
-
-/// A slice whose results cannot be stored.
-package struct QuarantinedSlice: Sendable, Hashable {
-    package let app: AppID
-    package let message: MessageID
-    package let route: Route
-    /// Devices without a stored result.
-    package let devices: Int
-    /// Why its last settlement could not be stored.
-    package let reason: String
-
-    package init(app: AppID, message: MessageID, route: Route, devices: Int, reason: String) {
-        self.app = app
-        self.message = message
-        self.route = route
-        self.devices = devices
-        self.reason = reason
-    }
-}
-
 /// Numbers for metrics.
 package struct StoreCensus: Sendable, Hashable {
     /// Messages that have started.

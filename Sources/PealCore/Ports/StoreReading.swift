@@ -1,5 +1,6 @@
 /// What can be read from one consistent state of the store, in this order: apps, keys, credentials, devices, topics,
-/// segments, messages, delivery, moments, receipts, webhooks, geofences.
+/// segments, saved messages, messages, delivery, moments, installations, experiments and models, statistics, receipts,
+/// webhooks, geofences, the audit log, admins, pruning.
 package protocol StoreReading {
     func app(_ id: AppID) throws -> App?
     func app(key: AppKey) throws -> App?
@@ -17,6 +18,8 @@ package protocol StoreReading {
     func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey?
     /// The app's own keys, and those of other apps that were granted to it.
     func keys(app: AppKey) throws -> [APIKey]
+    /// Whether the app has a key of that dialect.
+    func hasKey(app: AppKey, dialect: DialectName) throws -> Bool
 
     func credential(at slot: CredentialSlot) throws -> (credential: Credential, record: CredentialRecord)?
     func credentialRecords(app: AppKey) throws -> [CredentialRecord]
@@ -53,6 +56,10 @@ package protocol StoreReading {
     func topicEntry(app: AppKey, number: Int64, now: Timestamp) throws -> TopicEntry?
     /// The number of active devices in the topic on those routes; 0 when the topic has expired.
     func deviceCount(app: AppKey, topic: String, routes: [Route], now: Timestamp) throws -> Int
+    /// A device's topics, each with the instant at which the device joined it.
+    func topicsJoined(app: AppKey, device: DeviceKey) throws -> [ExactText: Timestamp]
+    /// Apps in which an active device is in the topic of that name, in ascending order. Expired topics do not count.
+    func apps(withTopic name: String, now: Timestamp) throws -> [App]
 
     func segment(app: AppKey, name: String) throws -> Segment?
     /// Ordered by name, starting after `cursor`.
@@ -158,12 +165,18 @@ package protocol StoreReading {
     /// The routes of the devices that may show a message: the audience's, if the content has something for them. Empty
     /// if it does not exist.
     func momentRoutes(app: AppKey, message: MessageID) throws -> [Route]
+    /// How many of the audience's users would be reached on each platform. A user without a device counts on the
+    /// audience's first platform.
+    func momentAudience(app: AppKey, _ audience: Audience, environment: Environment?) throws -> [Platform: Int]
 
     /// The installation with that token, unless the key that issued it was deleted or has expired.
     func installation(tokenHash: [UInt8], now: Timestamp) throws -> Installation?
     func installation(app: AppKey, device: DeviceKey) throws -> Installation?
     /// When devices with this address, whose installations ended within the last hour, got their last wake-ups.
     func spentWakes(app: AppKey, address: Address) throws -> [Timestamp]
+    /// When the next device is due for a wake-up push.
+    func nextWakeAt() throws -> Timestamp?
+
     /// The experiment of a campaign, or its last one if it has ended; nil if there was none. Reads all its messages.
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
     /// The current run of a campaign's experiment; nil if none is running.
@@ -197,13 +210,6 @@ package protocol StoreReading {
     func arrivalRate(app: AppKey) throws -> Double?
     /// Displays of a campaign at moments that phones chose, with known outcome by `now`. Counts at most `limit`.
     func displays(app: AppKey, campaign: String, limit: Int, now: Timestamp) throws -> (shown: Int, opened: Int)
-    /// When the next device is due for a wake-up push.
-    func nextWakeAt() throws -> Timestamp?
-    /// Whether the app has a key of that dialect.
-    func hasKey(app: AppKey, dialect: DialectName) throws -> Bool
-    /// How many of the audience's users would be reached on each platform. A user without a device counts on the
-    /// audience's first platform.
-    func momentAudience(app: AppKey, _ audience: Audience, environment: Environment?) throws -> [Platform: Int]
 
     /// Everything counted in `from..<to`, in no particular order. Old counts are summed by hour or by day.
     func statistics(app: AppKey, from: Timestamp, to: Timestamp) throws -> [Statistics]
@@ -216,8 +222,6 @@ package protocol StoreReading {
     func eventDetails(
         app: AppKey, message: MessageID, device: DeviceKey
     ) throws -> [(kind: DeviceEvent.Kind, detail: String?)]
-    /// Apps in which an active device is in the topic of that name, in ascending order. Expired topics do not count.
-    func apps(withTopic name: String, now: Timestamp) throws -> [App]
 
     func webhook(app: AppKey, name: String) throws -> Webhook?
     func webhook(_ reference: WebhookReference) throws -> Webhook?
@@ -253,8 +257,6 @@ package protocol StoreReading {
     ) throws -> ResultPage<GeofenceLocation>
     func locationGroup(app: AppKey, id: Int64) throws -> LocationGroup?
     func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> ResultPage<LocationGroup>
-    /// A device's topics, each with the instant at which the device joined it.
-    func topicsJoined(app: AppKey, device: DeviceKey) throws -> [ExactText: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
 
     /// Rows of the audit log in descending order of number, starting before `cursor`.

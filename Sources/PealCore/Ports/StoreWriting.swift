@@ -73,9 +73,6 @@ package protocol StoreWriting: StoreReading {
     /// Replaces the draft of a scheduled message; its moments start at `now`. Returns false when the message is no
     /// longer scheduled.
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool
-    /// Keeps the wake-ups that a device received at its current address, for the device that registers the address
-    /// next.
-    func keepSpentWakes(of device: DeviceKey, app: AppKey, now: Timestamp) throws
     /// Moves a message to `state` if it is in one of the states `from`. Its slices follow: pausing holds them, resuming
     /// releases them, and workers settle those of a cancelled or expired message.
     /// - Parameter failure: why it failed, for its author.
@@ -159,18 +156,9 @@ package protocol StoreWriting: StoreReading {
     /// `offer`, which it stores.
     func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken
     /// Releases the quarantined slices of a message, at most 1,000. Returns how many there were.
-    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int
+    func resumeQuarantined(app: AppKey, id: MessageID) throws -> Int
     /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
     func endQuarantined(limit: Int) throws -> Int
-    /// Deletes rows whose retention has ended, completes what requests began, and makes due what waits since before the
-    /// clock was set back: at most about `limit` rows.
-    /// - Parameters:
-    ///   - steps: the kinds of work, in their order.
-    ///   - skipped: for each kind of work, the last message to skip, because it and earlier ones fail.
-    /// - Returns: how many rows were changed; 0 when nothing is left to do now.
-    func prune(
-        _ steps: [PruneStep], now: Timestamp, limit: Int, after skipped: [PruneStep: PruneCursor]
-    ) throws -> Int
 
     /// Applies `event` as one compare-and-set, together with what follows from it: the alert's slice, webhook events,
     /// the message's state.
@@ -189,12 +177,17 @@ package protocol StoreWriting: StoreReading {
     /// Makes the first moment in that state, which is `open` or `claimed`, due later, because it cannot be read.
     /// - Returns: its message as far as it can be read; nil when none is due.
     func postponeDueMoment(_ state: Moment.State, to later: Timestamp, now: Timestamp) throws -> String?
+
+    /// Stores the installation, replacing an earlier one of its device.
+    func putInstallation(_ installation: Installation) throws
+    /// Installations that are due for a wake-up push, the longest overdue first.
+    func dueInstallations(now: Timestamp, limit: Int) throws -> [Installation]
     /// Makes the first wake-up due later, because its device cannot be read.
     /// - Returns: which it is; nil when none is due.
     func postponeDueWake(to later: Timestamp, now: Timestamp) throws -> String?
-    /// Postpones the first change that the Pruner would complete, because it fails.
-    /// - Returns: which it is; nil when none is due.
-    func postponeRemainder(to later: Timestamp, now: Timestamp) throws -> String?
+    /// Keeps the wake-ups that a device received at its current address, for the device that registers the address
+    /// next.
+    func keepSpentWakes(of device: DeviceKey, app: AppKey, now: Timestamp) throws
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
@@ -210,10 +203,7 @@ package protocol StoreWriting: StoreReading {
     /// Takes the turn to train the app's models.
     /// - Returns: false if another server did so recently.
     func beginLearning(app: AppKey, now: Timestamp) throws -> Bool
-    /// Stores the installation, replacing an earlier one of its device.
-    func putInstallation(_ installation: Installation) throws
-    /// Installations that are due for a wake-up push, the longest overdue first.
-    func dueInstallations(now: Timestamp, limit: Int) throws -> [Installation]
+
     /// Stores events of a device that are new.
     /// - Returns: for each event, whether it was new.
     func record(_ events: [DeviceEvent], app: AppKey, device: DeviceKey, now: Timestamp) throws -> [Bool]
@@ -303,6 +293,19 @@ package protocol StoreWriting: StoreReading {
     func deleteAdmin(_ id: AdminID) throws -> Admin?
     /// Stores when keys and admins were last used, unless a later time is stored.
     func noteUse(keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) throws
+
+    /// Deletes rows whose retention has ended, completes what requests began, and makes due what waits since before the
+    /// clock was set back: at most about `limit` rows.
+    /// - Parameters:
+    ///   - steps: the kinds of work, in their order.
+    ///   - skipped: for each kind of work, the last message to skip, because it and earlier ones fail.
+    /// - Returns: how many rows were changed; 0 when nothing is left to do now.
+    func prune(
+        _ steps: [PruneStep], now: Timestamp, limit: Int, after skipped: [PruneStep: PruneCursor]
+    ) throws -> Int
+    /// Postpones the first change that the Pruner would complete, because it fails.
+    /// - Returns: which it is; nil when none is due.
+    func postponeRemainder(to later: Timestamp, now: Timestamp) throws -> String?
 }
 
 extension StoreWriting {

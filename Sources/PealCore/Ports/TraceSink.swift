@@ -28,7 +28,7 @@ package struct TraceSpan: Sendable, Hashable {
             guard parts.count >= 4, parts.count == 4 || parts[0] != "00", parts[0] != "ff",
                 parts.prefix(4).map(\.utf8.count) == [2, 32, 16, 2],
                 parts.prefix(4).joined().utf8.allSatisfy({
-                    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    $0.isASCIIDigit
                         || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
                 }), parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })
             else { return nil }

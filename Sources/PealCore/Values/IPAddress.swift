@@ -20,7 +20,7 @@ package struct IPAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            let isPlain = part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let isPlain = part.utf8.allSatisfy(\.isASCIIDigit)
             guard isPlain, part == "0" || !part.hasPrefix("0"), let byte = UInt8(part) else { return nil }
             bytes.append(byte)
         }

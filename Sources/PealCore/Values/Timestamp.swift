@@ -9,6 +9,12 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// Whole seconds, rounded down.
     package var seconds: Int64 { milliseconds.floorDivided(by: 1000) }
 
+    /// The beginning of its step, such as its hour or its day. Steps begin at multiples of their length since 1970
+    /// (UTC).
+    package func floored(toSeconds length: Int64) -> Timestamp {
+        Timestamp(milliseconds: milliseconds.floorDivided(by: length * 1000) * length * 1000)
+    }
+
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
     package static func + (left: Self, right: Duration) -> Self {
         Timestamp(milliseconds: left.milliseconds.saturated(adding: right.milliseconds))
@@ -103,7 +109,7 @@ extension Timestamp: CustomStringConvertible {
     private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Int64? {
         guard rest.first == UInt8(ascii: ".") else { return 0 }
         rest = rest.dropFirst()
-        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = rest.prefix(while: \.isASCIIDigit)
         rest = rest.dropFirst(digits.count)
         guard !digits.isEmpty else { return nil }
         return number((Array(digits) + Array("00".utf8)).prefix(3))
@@ -125,7 +131,7 @@ extension Timestamp: CustomStringConvertible {
     private static func number(_ digits: some Sequence<UInt8>) -> Int64? {
         var value: Int64 = 0
         for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            guard digit.isASCIIDigit else { return nil }
             value = value * 10 + Int64(digit - UInt8(ascii: "0"))
         }
         return value

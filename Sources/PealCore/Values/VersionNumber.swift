@@ -10,12 +10,11 @@ package struct VersionNumber: Sendable, Hashable, Comparable {
     package init?(_ text: String) {
         var rest = Array(text.utf8)[...]
         if let first = rest.first, first | 0x20 == UInt8(ascii: "v") { rest = rest.dropFirst() }
-        let isDigit = { (byte: UInt8) in (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-        guard let first = rest.first, isDigit(first) else { return nil }
+        guard let first = rest.first, first.isASCIIDigit else { return nil }
         if let end = rest.firstIndex(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "+") }) {
             rest = rest[..<end]
         }
-        let digits = rest.prefix { isDigit($0) || $0 == UInt8(ascii: ".") }
+        let digits = rest.prefix { $0.isASCIIDigit || $0 == UInt8(ascii: ".") }
         let parts = digits.split(separator: UInt8(ascii: ".")).map { Array($0.drop { $0 == UInt8(ascii: "0") }) }
         numbers = Array(parts[..<(parts.lastIndex { !$0.isEmpty }.map { $0 + 1 } ?? 0)])
         preRelease = rest.dropFirst(digits.count).split { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
@@ -41,8 +40,7 @@ package struct VersionNumber: Sendable, Hashable, Comparable {
 
     /// Numbers are compared by value and precede words.
     private static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        let isNumber = { (text: [UInt8]) in text.allSatisfy { (0x30...0x39).contains($0) } }
-        switch (isNumber(left), isNumber(right)) {
+        switch (left.allSatisfy(\.isASCIIDigit), right.allSatisfy(\.isASCIIDigit)) {
         case (true, true): return isLess(Array(left.drop { $0 == 0x30 }), Array(right.drop { $0 == 0x30 }))
         case (false, false): return left.lexicographicallyPrecedes(right)
         case (let isLeft, _): return isLeft

@@ -35,11 +35,7 @@ package struct CampaignVerbs: Sendable {
                 )
             }
             isSame = prunedNow == pruned
-            for item in page {
-                report.total.add(item.total)
-                report.receipts.merge(item.receipts, uniquingKeysWith: +)
-            }
-            report.messages += page.count
+            for message in page { report.add(message) }
             cursor = page.count < Limits.listItemsMax ? nil : page.last?.message.id
         } while cursor != nil && (isSame || isLast)
         guard isSame || isLast else { return nil }

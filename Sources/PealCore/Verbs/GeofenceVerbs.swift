@@ -99,14 +99,14 @@ package struct GeofenceVerbs: Sendable {
         _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan], [Geofence.Plan])
     ) async throws -> Result {
         let offer = engine.leaseOffer
-        let (result, outcomes) = try await store.write(.control) { [announcement] store in
+        let (result, accepted) = try await store.write(.control) { [announcement] store in
             let (result, before, after) = try body(store)
-            let outcomes = try GeofenceAudience.all(before: before, after: after, now: call.now).map {
+            let accepted = try GeofenceAudience.all(before: before, after: after, now: call.now).map {
                 try MessageVerbs.accept(try announcement($0), offer: offer, in: store, now: call.now)
             }
-            return (result, outcomes)
+            return (result, accepted)
         }
-        for outcome in outcomes { outcome.handOver(to: engine) }
+        for acceptance in accepted { acceptance.handOver(to: engine) }
         return result
     }
 }

@@ -194,12 +194,18 @@ package struct InstallationVerbs: Sendable {
         }
     }
 
+    /// A device's right to show a message, or the reason why it has none.
+    package enum Grant: Sendable, Hashable {
+        case granted(showBy: Timestamp)
+        case refused(MomentClaim.Refusal)
+    }
+
     /// Handles a device's request to show a message to its user now. A repeated claim gets the same answer.
     /// - Throws: `not_found` if the device cannot see the message.
     package func claim(
         _ message: MessageID, for device: DeviceKey, app: AppKey, id: ClaimID, rev: Int64, score: Double?,
         now: Timestamp
-    ) async throws -> MomentVerbs.Grant {
+    ) async throws -> Grant {
         try await store.write(.intake) { store in
             guard let installation = try store.installation(app: app, device: device) else { throw Self.deleted }
             let reader = try Self.reader(device, app: app, in: store)

@@ -52,25 +52,3 @@ extension MessageTrail {
         return "it has been active on \(device.address.route) since \(device.activeSince), after sending had started"
     }
 }
-
-extension AudienceMatch {
-    /// Also considers the message's options and the device's registration times.
-    /// - Parameters:
-    ///   - condition: the audience's condition without segments.
-    ///   - joined: when the device joined its topics.
-    init(
-        _ device: Device, in draft: MessageDraft, of message: Message, where condition: Condition?,
-        joined: [ExactText: Timestamp]
-    ) {
-        let cutoff = message.cutoffAt
-        self.init(device, in: draft, where: condition, joined: joined, cutoff: cutoff)
-        guard case .by = self else { return }
-        if let wanted = draft.audienceEnvironment, device.environment != wanted,
-            device.address.route.otherEnvironment != nil
-        {
-            self = .no("its environment is \(device.environment.rawValue), and the message is for \(wanted.rawValue)")
-        } else if let retirement = device.retirement, retirement.at <= cutoff ?? retirement.at {
-            self = .no("it was retired at \(retirement.at): \(retirement.reason)")
-        }
-    }
-}

@@ -184,11 +184,11 @@ struct MessageTrail {
         case .sent:
             guard message.windowUntil == nil else { return [] }
             return [leftOut(device, at: ended, "it was not in the audience when its turn came", log)]
-        case .cancelled: return [Event(device: device, at: ended, name: .suppressed, detail: "Cancelled")]
+        case .cancelled: return [Event(device: device, at: ended, name: .suppressed, detail: Reason.cancelled)]
         case .failed:
-            let detail = ["MessageFailed", message.failure].compactMap(\.self).joined(separator: ": ")
+            let detail = [Reason.messageFailed, message.failure].compactMap(\.self).joined(separator: ": ")
             return [Event(device: device, at: ended, name: .suppressed, detail: detail)]
-        case .expired: return [Event(device: device, at: ended, name: .expired, detail: "Expired")]
+        case .expired: return [Event(device: device, at: ended, name: .expired, detail: Reason.expired)]
         case .scheduled, .planning, .sending, .paused:
             if try waitsForItsInstant(recipient, log) { return [] }
             let wait = message.state == .paused ? "the message is paused" : message.state.name
@@ -242,7 +242,8 @@ struct MessageTrail {
         }
         let gate = try store.gates(app: message.app).first { $0.route.route == route && $0.state != .open }
         guard let gate else { return nil }
-        let state = gate.probeUntil > now ? "being probed" : gate.state == .stopped ? "stopped" : "paused"
+        let status = gate.status(at: now)
+        let state = status == .probing ? "being probed" : status.rawValue
         let until = gate.closedUntil > now ? " until \(gate.closedUntil)" : ""
         return "\(route) is \(state)\(until)" + (gate.reason.isEmpty ? "" : ": \(gate.reason)")
     }
@@ -313,7 +314,7 @@ struct MessageTrail {
             events.append(Event(device: recipient.device, at: row.sentAt, name: .sent, detail: detail))
         }
         let answered = row.sentAt + .milliseconds(row.tookMilliseconds)
-        if entry.outcome == .accepted, entry.reason == "EnvironmentHealed", let other = route.otherEnvironment {
+        if entry.outcome == .accepted, entry.reason == Reason.environmentHealed, let other = route.otherEnvironment {
             let detail = "unknown in \(route.environment.rawValue); sent over \(other), where the device belongs now"
             events.append(Event(device: recipient.device, at: answered, name: .healed, detail: detail))
         }

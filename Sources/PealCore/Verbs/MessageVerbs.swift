@@ -24,25 +24,25 @@ package struct MessageVerbs: Sendable {
         reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
         let offer = engine.leaseOffer
-        let (reply, outcome) = try await store.commit(
-            .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
+        let (reply, acceptance) = try await store.commit(
+            .intake, call, reply: { (acceptance: Acceptance) in try reply(acceptance.accepted) },
             change: { store in
                 if mayBeTaken, try store.message(app: draft.app, id: draft.id) != nil {
                     throw PealError(.conflict, "the message has already been sent")
                 }
-                let outcome = try Self.accept(draft, offer: offer, in: store, now: call.now)
+                let acceptance = try Self.accept(draft, offer: offer, in: store, now: call.now)
                 try store.audit(call, app: draft.app, "message.send", "message \(draft.id)")
-                return outcome
+                return acceptance
             })
-        if let outcome {
+        if let acceptance {
             call.noted?.note(draft.id)
-            outcome.handOver(to: engine)
+            acceptance.handOver(to: engine)
         }
         return reply
     }
 
-    /// What the engine receives after a message is committed.
-    struct Outcome: Sendable {
+    /// A message in a transaction, and what the engine receives after the commit.
+    struct Acceptance: Sendable {
         let accepted: Accepted
         var leased: (slices: [Slice], job: DeliveryJob, offer: LeaseOffer)?
         let needsWake: Bool
@@ -53,15 +53,15 @@ package struct MessageVerbs: Sendable {
         }
     }
 
-    /// Makes the message durable in the caller's transaction. The caller must pass the outcome to the engine
+    /// Makes the message durable in the caller's transaction. The caller must hand it over to the engine
     /// afterwards.
     static func accept(
         _ draft: MessageDraft, offer: LeaseOffer?, in store: any StoreWriting, now: Timestamp
-    ) throws -> Outcome {
+    ) throws -> Acceptance {
         if draft.window != nil {
             try store.insertMessage(draft)
             let accepted = Accepted(id: draft.id, state: .scheduled, audienceEstimate: draft.audience.users.count)
-            return Outcome(accepted: accepted, needsWake: true)
+            return Acceptance(accepted: accepted, needsWake: true)
         }
         guard draft.startAt == nil, isPlannedAtOnce(draft.audience) else {
             try store.insertMessage(draft)
@@ -70,14 +70,14 @@ package struct MessageVerbs: Sendable {
             let accepted = Accepted(
                 id: draft.id, state: draft.startAt == nil ? .planning : .scheduled,
                 audienceEstimate: estimate.values.reduce(0, +))
-            return Outcome(accepted: accepted, needsWake: true)
+            return Acceptance(accepted: accepted, needsWake: true)
         }
         let plan = try store.insertPlanned(draft, under: offer, now: now)
         let accepted = Accepted(id: draft.id, state: plan.state, audienceEstimate: plan.audienceEstimate)
         let slices = plan.leasedSlices
-        var outcome = Outcome(accepted: accepted, needsWake: slices.isEmpty && !plan.state.isFinal)
-        if let offer, !slices.isEmpty { outcome.leased = (slices, DeliveryJob(draft, pages: plan.pages), offer) }
-        return outcome
+        var acceptance = Acceptance(accepted: accepted, needsWake: slices.isEmpty && !plan.state.isFinal)
+        if let offer, !slices.isEmpty { acceptance.leased = (slices, DeliveryJob(draft, pages: plan.pages), offer) }
+        return acceptance
     }
 
     /// Planning costs one row for each slice. The engine plans only long lists of members, which must be looked up one
@@ -247,7 +247,7 @@ package struct MessageVerbs: Sendable {
         _ message: Message, _ call: VerbCall, in store: any StoreWriting
     ) throws -> Bool {
         guard !message.state.isFinal, message.state != .paused else { return false }
-        return try store.resumeQuarantined(app: message.app, id: message.id, now: call.now) > 0
+        return try store.resumeQuarantined(app: message.app, id: message.id) > 0
     }
 
     /// A message with a delivery window is cancelled if some of its users still wait. It cannot be paused.

@@ -1,4 +1,4 @@
-/// Schedules and cancels one user's message by its name, and answers the claims and receipts of devices.
+/// Schedules and cancels one user's message by its name.
 package struct MomentVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -68,14 +68,6 @@ package struct MomentVerbs: Sendable {
             if count > 0 { try store.audit(call, app: app, "message.cancel", "message \(before.message)") }
             return Result(moment: try store.moment(before.id) ?? before, isApplied: count > 0)
         }
-    }
-}
-
-extension MomentVerbs {
-    /// A device's right to show a message, or the reason why it has none.
-    package enum Grant: Sendable, Hashable {
-        case granted(showBy: Timestamp)
-        case refused(MomentClaim.Refusal)
     }
 }
 

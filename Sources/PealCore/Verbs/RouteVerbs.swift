@@ -6,13 +6,9 @@ package struct RouteVerbs: Sendable {
 
     /// The app's way through one push network and environment.
     package struct Item: Sendable, Hashable {
-        package enum State: String, CaseIterable, Sendable, Hashable {
-            case open, paused, probing, stopped
-        }
-
         package let provider: ProviderName
         package let environment: Environment
-        package var state = State.open
+        package var state = RouteGate.Status.open
         /// Why it is not open.
         package var reason: String?
         /// When the next probe may begin.
@@ -47,7 +43,7 @@ extension RouteVerbs.Item {
     /// A network's devices and its channels have separate routes; the worse state is shown.
     fileprivate mutating func take(_ gate: RouteGate, now: Timestamp) {
         guard state == .open || gate.state == .stopped else { return }
-        state = gate.probeUntil > now ? .probing : gate.state == .stopped ? .stopped : .paused
+        state = gate.status(at: now)
         reason = gate.reason.isEmpty ? nil : gate.reason
         until = gate.closedUntil
     }

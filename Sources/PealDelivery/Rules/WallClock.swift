@@ -31,7 +31,7 @@ struct WallClock: Sendable {
     /// The end of the quiet hours; nil if they do not contain `instant`.
     func end(of hours: QuietHours, at instant: Timestamp) -> Timestamp? {
         let now = reading(at: instant)
-        let midnight = Timestamp(milliseconds: now.milliseconds.floorDivided(by: 86_400_000) * 86_400_000)
+        let midnight = now.floored(toSeconds: 86_400)
         let minute = Int((now - midnight).milliseconds / 60_000)
         guard hours.contain(minute: minute) else { return nil }
         var end = midnight + .seconds(Int64(hours.to) * 60)

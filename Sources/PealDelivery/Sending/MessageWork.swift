@@ -45,8 +45,8 @@ final class MessageWork: Sendable {
     }
 }
 
-/// The messages that were processed recently or wait in memory, and the switches that interrupt them. Messages that were
-/// read too long ago are dropped, and so are the least recently used ones if their texts take too much memory.
+/// The messages that were processed recently or wait in memory, and the switches that interrupt them. Messages that
+/// were read too long ago are dropped, and so are the least recently used ones if their texts take too much memory.
 final class MessageCache: Sendable {
     /// The longest time for which what was read of a message is used.
     static let life: Duration = .seconds(10)

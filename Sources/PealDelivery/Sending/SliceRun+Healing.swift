@@ -8,7 +8,7 @@ extension SliceRun {
         guard !slice.id.holdsAddresses, let other = slice.id.route.otherEnvironment else { return group }
         var group = group
         for index in group.indices {
-            let doubted = group[index].doubted(by: provider)
+            let doubted = group[index].doubted(by: terms.provider)
             guard !doubted.isEmpty, let page = await send(doubted, of: group[index], over: other) else { continue }
             let elsewhere = await answers(toHealing: page)
             await context.reportHealing(elsewhere, app: slice.id.app, over: other)
@@ -30,7 +30,7 @@ extension SliceRun {
                 let deadline = try await deadline(), let order = whole.order
             else { return nil }
             let page = order.page.part(at: indices.map(whole.orderIndex))
-            let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
+            let variants = work.variants(route: other, access: access, provider: terms.provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
             var id = slice.id
             id.route = other

@@ -144,13 +144,14 @@ extension SliceRun {
             let rulings = try await gate.rule(on: page, of: work.job, in: slice.id, isSorting: false, at: now)
             // For each page: a rendering that contains the remaining lifetime is soon outdated.
             let variants = work.variants(
-                route: slice.id.route, access: access, provider: provider, now: context.time.now)
+                route: slice.id.route, access: terms.access, provider: terms.provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
             // Check again: a page under the replaced credential would reopen connections that have just been drained.
             guard !isOutdated else { return .halted(.outdated) }
             return .sent(
                 submit(
-                    page, choice, rulings: rulings, as: slice.id, access: access, deadline: deadline, isProbe: isProbe))
+                    page, choice, rulings: rulings, as: slice.id, access: terms.access, deadline: deadline,
+                    isProbe: isProbe))
         } catch {
             context.logger.error(
                 "a page could not be read", metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
@@ -245,7 +246,7 @@ extension SliceRun {
         sent.awaitedUntil = deadline + Self.afterDeadline
         sent.openSince = context.time.uptime
         sent.lag = context.time.lag
-        provider.send(order)
+        terms.provider.send(order)
         context.metrics.change { $0.pages += 1 }
         return sent
     }

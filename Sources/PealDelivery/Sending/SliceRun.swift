@@ -12,9 +12,7 @@ struct SliceRun: Sendable {
     /// When the message's state was last read.
     var stateReadAt: Duration
     let work: MessageWork
-    let access: RouteAccess
     let terms: SendTerms
-    let provider: any Provider
     let control: SendControl
     var life: SliceLife
     /// The pages of `SliceLife.flights`.
@@ -33,8 +31,7 @@ struct SliceRun: Sendable {
     private var isOwnStop = false
 
     init(
-        context: DeliveryContext, slice: Slice, opening: SliceOpening, access: RouteAccess, terms: SendTerms,
-        provider: any Provider, control: SendControl
+        context: DeliveryContext, slice: Slice, opening: SliceOpening, terms: SendTerms, control: SendControl
     ) {
         self.context = context
         self.slice = slice
@@ -42,9 +39,7 @@ struct SliceRun: Sendable {
         audience = AudienceAge(readAt: context.time.uptime)
         work = opening.work
         stateReadAt = work.readAt
-        self.access = access
         self.terms = terms
-        self.provider = provider
         self.control = control
         unsettled = opening.candidates.count
         isSingle = unsettled <= 1
@@ -160,12 +155,7 @@ struct SliceRun: Sendable {
             control.stop()
             return .refused
         }
-        slice.cursor = last.cursorAfter
-        slice.counts = last.counts
-        slice.doubt = last.doubt
-        if settlements.contains(where: { !$0.deferrals.isEmpty }) { slice.isOnly = false }
-        slice.pageCount += settlements.count { $0.logRow != nil }
-        unsettled = left
+        advance(by: settlements, last, left: left)
         if let conclusion {
             // Otherwise the devices are sent to again, and counted at that time.
             if results.allSatisfy(\.keepsAnswers) { context.count(conclusion, since: earlier, settlements) }
@@ -186,6 +176,16 @@ struct SliceRun: Sendable {
             context.ready.set()
         }
         return .settled
+    }
+
+    /// Takes over what the store has of the slice now.
+    private mutating func advance(by settlements: [Settlement], _ last: Settlement, left: Int) {
+        slice.cursor = last.cursorAfter
+        slice.counts = last.counts
+        slice.doubt = last.doubt
+        if settlements.contains(where: { !$0.deferrals.isEmpty }) { slice.isOnly = false }
+        slice.pageCount += settlements.count { $0.logRow != nil }
+        unsettled = left
     }
 
     /// A message counts for a device's frequency cap before it is sent. If it was not sent, the count is removed while

@@ -44,7 +44,7 @@ struct SliceWorker: Sendable {
                 context: context, slice: slice, candidates: opening.candidates, left: opening.candidates.count,
                 isTest: opening.work.job.isTest)
             await rest.settle(outcome, reason: reason)
-        case .send(let access, let terms, let provider):
+        case .send(let terms):
             guard try await !replaceWithLists(slice, opening, terms.life) else { return }
             let isRated = slice.lane == .bulk && !slice.isProbe
             let rates = isRated ? try await context.gate.rates(of: opening.work.job, in: slice.id) : GateRates()
@@ -54,9 +54,7 @@ struct SliceWorker: Sendable {
                 return await release(slice, readyAt: context.time.now + .milliseconds(2000 + spread))
             }
             defer { context.rates.leave(limits) }
-            var run = SliceRun(
-                context: context, slice: slice, opening: opening, access: access, terms: terms, provider: provider,
-                control: control)
+            var run = SliceRun(context: context, slice: slice, opening: opening, terms: terms, control: control)
             await run.run()
         }
     }
@@ -87,7 +85,7 @@ struct SliceWorker: Sendable {
 struct SliceOpening: Sendable {
     /// The consequence of the message's state, its lifetime and the credential.
     enum Course: Sendable {
-        case send(RouteAccess, SendTerms, any Provider)
+        case send(SendTerms)
         /// All remaining devices of the slice end without being sent to.
         case settleRest(Outcome, reason: String)
         /// The store holds the slice, or the slice becomes ready later.
@@ -102,6 +100,8 @@ struct SliceOpening: Sendable {
 /// The route, credential and lifetime with which the pages of a slice are sent, and by which their answers are judged.
 struct SendTerms: Sendable {
     let route: ActiveRoute
+    let provider: any Provider
+    let access: RouteAccess
     let slot: CredentialSlot
     /// `AccessCache.version` of the credential.
     let accessVersion: Int
@@ -110,8 +110,8 @@ struct SendTerms: Sendable {
 }
 
 extension DeliveryContext {
-    /// How old a message's state may be when a slice is opened or, with several servers, a page is sent. Changes by this
-    /// process are known at once.
+    /// How old a message's state may be when a slice is opened or, with several servers, a page is sent. Changes by
+    /// this process are known at once.
     var stateLife: Duration { isOnlyProcess ? MessageCache.life : .seconds(1) }
 
     /// Reads what the slice needs, in one read, unless it is already known.
@@ -176,10 +176,10 @@ extension DeliveryContext {
         let life = work.life(on: slice.id.route)
         if life.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
-        let terms = SendTerms(
-            route: slice.id.activeRoute, slot: slot, accessVersion: version, life: life,
-            lostAnswer: work.options(on: slice.id.route).lostAnswer)
-        return .send(access, terms, provider)
+        return .send(
+            SendTerms(
+                route: slice.id.activeRoute, provider: provider, access: access, slot: slot, accessVersion: version,
+                life: life, lostAnswer: work.options(on: slice.id.route).lostAnswer))
     }
 }
 

@@ -34,11 +34,6 @@ struct Dispatcher: Sendable {
     let pollInterval: Duration
     private var load: DispatchLoad { context.load }
 
-    init(context: DeliveryContext, pollInterval: Duration) {
-        self.context = context
-        self.pollInterval = pollInterval
-    }
-
     /// Runs until the process stops and every worker has ended.
     func run() async {
         await withDiscardingTaskGroup { workers in

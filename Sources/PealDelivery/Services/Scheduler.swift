@@ -16,11 +16,6 @@ struct Scheduler: Sendable {
     let pollInterval: Duration
     private let failures = PlanFailures()
 
-    init(context: DeliveryContext, pollInterval: Duration) {
-        self.context = context
-        self.pollInterval = pollInterval
-    }
-
     private var damaged: DamagedWork {
         DamagedWork(store: context.store, lane: .control, time: context.time, logger: context.logger)
     }

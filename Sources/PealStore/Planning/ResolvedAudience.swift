@@ -75,8 +75,8 @@ extension StoreSession {
 
     /// The active devices that the audience names by id, identifier or user. In the same round trip, it looks up what
     /// planning needs of the app.
-    /// - Parameter devices: receives them with their addresses. Pass nil if the addresses are not needed. It becomes nil
-    ///   if there are more than `devicesNotedMax`.
+    /// - Parameter devices: receives them with their addresses. Pass nil if the addresses are not needed. It becomes
+    ///   nil if there are more than `devicesNotedMax`.
     private func named(
         _ audience: Audience, on routes: Set<Route>, app: AppKey, noting devices: inout [DeviceKey: NamedDevice]?
     ) throws -> [Route: Set<DeviceKey>] {

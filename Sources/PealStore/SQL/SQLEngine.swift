@@ -139,6 +139,19 @@ package enum SQLValue: Sendable, Hashable {
 }
 
 extension SQLValue {
+    /// The value of a row's column.
+    init(_ row: any SQLRow, _ column: Int, _ kind: Kind) {
+        if row.isNull(column) {
+            self = .null(kind)
+            return
+        }
+        switch kind {
+        case .int: self = .int(row.int(column))
+        case .text: self = .text(row.text(column))
+        case .bytes: self = .bytes(row.withBytes(column) { Array($0) })
+        }
+    }
+
     package static func int(_ value: Int) -> SQLValue { .int(Int64(value)) }
     package static func id<Of>(_ value: Identifier<Of>) -> SQLValue { value.stored }
     package static func time(_ value: Timestamp) -> SQLValue { value.stored }

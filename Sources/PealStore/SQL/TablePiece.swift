@@ -64,13 +64,7 @@ struct TablePiece: Sendable {
     }
 
     private func values(_ row: any SQLRow) -> [SQLValue] {
-        key.enumerated().map { column, part in
-            switch part.kind {
-            case .int: .int(row.int(column))
-            case .text: .text(row.text(column))
-            case .bytes: .bytes(row.withBytes(column) { Array($0) })
-            }
-        }
+        key.enumerated().map { column, part in SQLValue(row, column, part.kind) }
     }
 }
 

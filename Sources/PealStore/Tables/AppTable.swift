@@ -164,47 +164,6 @@ extension StoreSession {
     }
 }
 
-/// `setting` holds server-wide values, `counter` the last number of each series.
-extension StoreSession {
-    func setting(_ name: String) throws -> [UInt8]? {
-        try connection.value("SELECT value FROM setting WHERE name = \(name)")
-    }
-
-    func setSetting(_ name: String, _ value: [UInt8], until end: Timestamp?) throws {
-        try connection.post(
-            """
-            INSERT INTO setting (name, value, expires_at) VALUES (\(name), \(value), \(end))
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
-            """)
-    }
-
-    func takeSetting(_ name: String, now: Timestamp) throws -> [UInt8]? {
-        let end: Timestamp? = try connection.value("SELECT expires_at FROM setting WHERE name = \(name)")
-        let value = try setting(name)
-        guard try connection.execute("DELETE FROM setting WHERE name = \(name)") == 1 else { return nil }
-        return end.map { $0 <= now } == true ? nil : value
-    }
-
-    func size() throws -> Int? { try connection.value(SQL(text: context.dialect.size, values: [])) }
-
-    /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
-    func nextNumber(_ series: String) throws -> Int64 {
-        guard let number = try connection.number(in: Self.counter(series)) else {
-            throw PealError.damaged("a counter")
-        }
-        return number
-    }
-
-    static func counter(_ series: String) -> NumberSeries {
-        NumberSeries(name: series) { count in
-            """
-            INSERT INTO counter (name, value) VALUES (\(series), \(count))
-            ON CONFLICT (name) DO UPDATE SET value = counter.value + excluded.value RETURNING value
-            """
-        }
-    }
-}
-
 /// An app's settings as compact JSON. A missing setting has its default.
 enum SettingsCoding {
     static func encode(_ settings: AppSettings) -> [UInt8] { settings.json.bytes }

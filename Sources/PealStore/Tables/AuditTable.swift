@@ -48,12 +48,7 @@ enum AuditTable {
 
     /// The numbers of entries that are not chained yet. They are taken in blocks, so that transactions do not wait for
     /// each other.
-    static let pendingNumbers = NumberSeries(name: "audit", blockSize: 256) { count in
-        """
-        INSERT INTO counter (name, value) VALUES ('audit', \(count))
-        ON CONFLICT (name) DO UPDATE SET value = counter.value + excluded.value RETURNING value
-        """
-    }
+    static let pendingNumbers = StoreSession.counter("audit", blockSize: 256)
 
     static let hasPending: SQL = "SELECT number FROM audit_pending ORDER BY number LIMIT \(1)"
 
@@ -104,9 +99,7 @@ extension StoreSession {
     /// A process that has the store to itself chains the entry at once; others leave this to `chainAudit`.
     func audit(_ entry: AuditEntry) throws {
         guard context.dialect.isShared else { return try chain([entry]) }
-        guard let number = try connection.number(in: AuditTable.pendingNumbers) else {
-            throw PealError.damaged("a counter")
-        }
+        let number = try nextNumber(in: AuditTable.pendingNumbers)
         try connection.post("INSERT INTO audit_pending \(row: ["number": number], AuditTable.values(entry))")
     }
 

@@ -51,9 +51,7 @@ extension StoreSession {
     func keepFigures(of id: MessageID, _ campaign: String, app: AppKey, now: Timestamp) throws -> Int {
         guard let report = try report(app: app, id: id) else { return 0 }
         var total = try prunedTotal(app: app, campaign: campaign) ?? CampaignReport(id: campaign)
-        var own = CampaignReport(id: campaign)
-        (own.messages, own.total, own.receipts) = (1, report.total, report.receipts)
-        total.add(own)
+        total.add(report)
         try connection.execute(CampaignTotalTable.put(total, app: app, now: now))
         let count = try keepOutcomes(of: id, campaign, app: app, now: now)
         try connection.execute("UPDATE message SET campaign_id = NULL WHERE \(MessageTable.matching(app, id))")

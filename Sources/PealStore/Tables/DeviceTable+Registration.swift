@@ -81,9 +81,9 @@ extension StoreSession {
     /// of the same transaction do not matter: only a device that was reached in the other environment before corrects a
     /// registration. If all devices there are retired and the credential is gone, none of them can be reached anyway.
     private func isUsed(_ route: Route, app: AppKey) throws -> Bool {
-        let key = AppRoute(app: app, route: route)
+        let key = ActiveRoute(app: app, route: route)
         if let known = memo.used[key] { return known }
-        let slot = CredentialSlot(of: ActiveRoute(app: app, route: route))
+        let slot = CredentialSlot(of: key)
         let isUsed =
             try connection.value(DeviceTable.anyActive.sql((app, route)), Int64.self) != nil
             || slot.map { try connection.value(CredentialTable.any(at: $0), Int64.self) != nil } ?? false

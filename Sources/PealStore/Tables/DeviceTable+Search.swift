@@ -25,22 +25,6 @@ extension DeviceTable {
     }
 }
 
-extension SubscriptionTable {
-    static func page(app: AppKey, _ topic: Int64, _ route: Route, limit: Int, offset: Int) -> SQL {
-        """
-        SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(topic) AND route = \(route)
-        ORDER BY seq LIMIT \(limit) OFFSET \(offset)
-        """
-    }
-
-    static func keys(app: AppKey, _ topic: Int64, _ route: Route, after cursor: DeviceKey, limit: Int) -> SQL {
-        """
-        SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(topic) AND route = \(route) AND seq > \(cursor)
-        ORDER BY seq LIMIT \(limit)
-        """
-    }
-}
-
 /// Listing devices by key.
 extension StoreSession {
     /// A listing by topic shows only active devices: retired ones are not members.

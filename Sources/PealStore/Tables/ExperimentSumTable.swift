@@ -57,8 +57,8 @@ enum ExperimentSumTable {
     /// The campaign's last experiment with sums, as a row of `experiment`.
     static func last(_ campaign: String, app: AppKey) -> SQL {
         """
-        SELECT salt, share, per_user, started_at, NULL FROM experiment_sum WHERE app = \(app) AND campaign_id = \(campaign)
-        ORDER BY started_at DESC LIMIT 1
+        SELECT salt, share, per_user, started_at, NULL FROM experiment_sum
+        WHERE app = \(app) AND campaign_id = \(campaign) ORDER BY started_at DESC LIMIT 1
         """
     }
 
@@ -158,7 +158,7 @@ extension StoreSession {
                 ExperimentSumTable.count($0.name, $0.arm, $0.count, key, now: now)
             })
         let outcomes = try connection.all(ExperimentTable.outcomes(of: id, app: app)) { row in
-            Outcome(
+            UserOutcome(
                 user: try row.next(), arm: try row.next(), day: try row.next(), opens: try row.next(),
                 former: try ExperimentTable.sum(&row))
         }
@@ -203,7 +203,7 @@ extension StoreSession {
     }
 
     /// A user's outcome of a message of an experiment, and the user's earlier sums.
-    private struct Outcome {
+    private struct UserOutcome {
         let user: String
         let arm: Arm
         let day: Int64
@@ -213,7 +213,7 @@ extension StoreSession {
 
     /// Messages are added approximately in the order of their days; an earlier one counts with the last day.
     private func add(
-        _ outcomes: [Outcome], _ arm: Arm, day: Int64, _ key: ExperimentKey, _ run: ExperimentTable.RunRow,
+        _ outcomes: [UserOutcome], _ arm: Arm, day: Int64, _ key: ExperimentKey, _ run: ExperimentTable.RunRow,
         now: Timestamp
     ) throws {
         let newest = try connection.first(ExperimentSumTable.newest(arm, key)) { row in

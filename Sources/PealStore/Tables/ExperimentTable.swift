@@ -183,11 +183,11 @@ enum ExperimentTable {
             case .message(let id): "g.message = \(id)"
             }
         // A constant, so that a partial index is used.
-        return "g.app = \(app) AND \(choice) AND \(SQL(text: "g.window_method = 'ab_test'", values: []))"
+        return "g.app = \(app) AND \(choice) AND g.window_method = 'ab_test'"
     }
 
-    private static let dayMilliseconds = SQL(text: "86400000", values: [])
-    private static let hourMilliseconds = SQL(text: "3600000", values: [])
+    private static let dayMilliseconds: SQL = "86400000"
+    private static let hourMilliseconds: SQL = "3600000"
     private static let maturityMilliseconds = SQL(text: String(maturity.milliseconds), values: [])
 
     /// How long after its window an open counts.

@@ -24,7 +24,10 @@ enum FrequencyTable {
         "DELETE FROM frequency WHERE app = \(app) AND seq = \(key) AND message = \(message)"
     }
 
-    static func over(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
+    /// Rows that no cap counts.
+    static func over(_ now: Timestamp) -> SQL {
+        "at <= \(now - .seconds(Limits.frequencyHoursMax * 3600)) ORDER BY at"
+    }
 }
 
 extension StoreSession {

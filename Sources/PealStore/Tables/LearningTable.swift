@@ -47,42 +47,49 @@ enum LearningTable {
             """
     }
 
+    /// The further condition that a sample comes after the cursor, in lists that begin with the newest.
+    private static func follows(_ cursor: ContextCursor?) -> SQL {
+        cursor.map { " AND (s.at, s.seq, s.id) < (\($0.at), \($0.device), \($0.id))" } ?? ""
+    }
+
+    /// Whether the message of a sample was opened in time: 1 or 0.
+    private static var isOpened: SQL {
+        """
+        CASE WHEN EXISTS (
+            SELECT 1 FROM receipt r WHERE r.app = s.app AND r.message = s.message AND r.seq = s.seq
+                AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= s.at + \(maturity.milliseconds)
+        ) THEN 1 ELSE 0 END
+        """
+    }
+
     /// The user of the device only leads to the moment; it is not part of the result.
     static func labels(_ app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) -> SQL {
-        let earlier: SQL = cursor.map { " AND (s.at, s.seq, s.id) < (\($0.at), \($0.device), \($0.id))" } ?? ""
-        return """
-            SELECT s.at, s.seq, s.id, g.campaign_id, m.explore, s.snapshot, CASE WHEN EXISTS (
-                SELECT 1 FROM receipt r WHERE r.app = s.app AND r.message = s.message AND r.seq = s.seq
-                    AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= s.at + \(maturity.milliseconds)
-            ) THEN 1 ELSE 0 END
-            FROM context_sample s JOIN message g ON g.app = s.app AND g.message = s.message
-            JOIN device d ON d.app = s.app AND d.seq = s.seq
-            JOIN moment m ON m.app = s.app AND m.message = s.message AND m.user_id = d.user_id
-            WHERE s.app = \(app) AND s.at <= \(now - maturity)\(earlier) AND s.snapshot IS NOT NULL
-                AND m.device = s.seq AND m.claim_id IS NOT NULL
-            ORDER BY s.at DESC, s.seq DESC, s.id DESC LIMIT \(limit)
-            """
+        """
+        SELECT s.at, s.seq, s.id, g.campaign_id, m.explore, s.snapshot, \(isOpened)
+        FROM context_sample s JOIN message g ON g.app = s.app AND g.message = s.message
+        JOIN device d ON d.app = s.app AND d.seq = s.seq
+        JOIN moment m ON m.app = s.app AND m.message = s.message AND m.user_id = d.user_id
+        WHERE s.app = \(app) AND s.at <= \(now - maturity)\(follows(cursor)) AND s.snapshot IS NOT NULL
+            AND m.device = s.seq AND m.claim_id IS NOT NULL
+        ORDER BY s.at DESC, s.seq DESC, s.id DESC LIMIT \(limit)
+        """
     }
 
     /// Without the extension, a phone does not report messages for which it waited in vain, and its other messages
     /// alone would be a biased selection.
     static func journeys(_ app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) -> SQL {
-        let earlier: SQL = cursor.map { " AND (s.at, s.seq, s.id) < (\($0.at), \($0.device), \($0.id))" } ?? ""
-        return """
-            SELECT s.at, s.seq, s.id, g.campaign_id, s.trace, (m.fallback_at - COALESCE(g.start_at, g.created_at)) / 60000,
-            CASE WHEN m.claim_id IS NOT NULL THEN 1 ELSE 0 END, CASE WHEN EXISTS (
-                SELECT 1 FROM receipt r WHERE r.app = s.app AND r.message = s.message AND r.seq = s.seq
-                    AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= s.at + \(maturity.milliseconds)
-            ) THEN 1 ELSE 0 END
-            FROM context_sample s JOIN message g ON g.app = s.app AND g.message = s.message
-            JOIN device d ON d.app = s.app AND d.seq = s.seq
-            JOIN installation i ON i.app = s.app AND i.seq = s.seq
-            JOIN moment m ON m.app = s.app AND m.message = s.message AND m.user_id = d.user_id
-            WHERE s.app = \(app) AND s.at <= \(now - maturity)\(earlier) AND s.trace IS NOT NULL
-                AND m.explore = \(Exploration.soft.rawValue) AND (m.claim_id IS NULL OR m.device = s.seq)
-                AND i.capabilities & \(Installation.Capabilities.ledger.rawValue) <> 0
-            ORDER BY s.at DESC, s.seq DESC, s.id DESC LIMIT \(limit)
-            """
+        """
+        SELECT s.at, s.seq, s.id, g.campaign_id, s.trace, (m.fallback_at - COALESCE(g.start_at, g.created_at)) / 60000,
+        CASE WHEN m.claim_id IS NOT NULL THEN 1 ELSE 0 END, \(isOpened)
+        FROM context_sample s JOIN message g ON g.app = s.app AND g.message = s.message
+        JOIN device d ON d.app = s.app AND d.seq = s.seq
+        JOIN installation i ON i.app = s.app AND i.seq = s.seq
+        JOIN moment m ON m.app = s.app AND m.message = s.message AND m.user_id = d.user_id
+        WHERE s.app = \(app) AND s.at <= \(now - maturity)\(follows(cursor)) AND s.trace IS NOT NULL
+            AND m.explore = \(Exploration.soft.rawValue) AND (m.claim_id IS NULL OR m.device = s.seq)
+            AND i.capabilities & \(Installation.Capabilities.ledger.rawValue) <> 0
+        ORDER BY s.at DESC, s.seq DESC, s.id DESC LIMIT \(limit)
+        """
     }
 
     /// `CROSS JOIN` makes SQLite begin with the campaign's messages instead of all moments of the app.

@@ -18,12 +18,10 @@ enum MessageTable {
 
     static func matching(_ app: AppKey, _ id: MessageID) -> SQL { "app = \(app) AND message = \(id)" }
 
-    static func dueNext() -> SQL {
-        """
+    static let nextDue: SQL = """
         SELECT start_at FROM message WHERE state = \(code: Message.State.scheduled) AND start_at IS NOT NULL
         ORDER BY start_at LIMIT 1
         """
-    }
 
     static func due(_ now: Timestamp, limit: Int) -> SQL {
         """
@@ -237,7 +235,8 @@ extension StoreSession {
                     _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
                 }
                 try connection.execute(MessageTable.setEnding(app, id))
-                try endSlices(app: app, id: id, now: now)
+                // Nothing waits any longer: the workers settle what is left without sending.
+                try moveSlices(app: app, id: id, to: .expired, now: now)
             }
             count += over.count
         }

@@ -104,7 +104,7 @@ extension StoreSession {
     }
 
     func fireDueMoments(now: Timestamp, limit: Int, quiet: QuietClock) throws -> Int {
-        let due = try connection.all(MomentTable.dueOpen(now, limit: limit), MomentTable.moment)
+        let due = try connection.all(MomentTable.due(.open, now, limit: limit), MomentTable.moment)
         var facts = DueFacts()
         var groups = AlertGroups()
         for moment in due {
@@ -118,7 +118,7 @@ extension StoreSession {
     }
 
     func endDueClaims(now: Timestamp, limit: Int) throws -> Int {
-        let due = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
+        let due = try connection.all(MomentTable.due(.claimed, now, limit: limit), MomentTable.moment)
         for moment in due { _ = try apply(.claimEnded(try holder(of: moment)), to: moment, now: now) }
         return due.count
     }
@@ -250,7 +250,7 @@ extension StoreSession {
             """, Self.keys)
         let moments = try alertedMoments(slice, among: left)
         for key in Set(left).subtracting(elsewhere.joined()).sorted() {
-            if let moment = moments[key] { try settle(moment, key, slice, .retired, "DeviceGone", now: now) }
+            if let moment = moments[key] { try settle(moment, key, slice, .retired, Reason.deviceGone, now: now) }
         }
     }
 

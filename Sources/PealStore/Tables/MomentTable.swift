@@ -84,7 +84,8 @@ enum MomentTable {
         """
         UPDATE moment SET cancel_requested = 1
         WHERE \(MessageTable.matching(app, message)) AND deadline > \(now) AND cancel_requested = 0
-            AND state NOT IN (\(code: Moment.State.open), \(code: Moment.State.claimed), \(code: Moment.State.cancelled))
+            AND state NOT IN
+                (\(code: Moment.State.open), \(code: Moment.State.claimed), \(code: Moment.State.cancelled))
         """
     }
 
@@ -169,9 +170,10 @@ enum MomentTable {
         """
     }
 
-    static func dueOpen(_ now: Timestamp, limit: Int) -> SQL {
+    /// Open ones whose alert is due, or claimed ones whose claim has ended.
+    static func due(_ state: Moment.State, _ now: Timestamp, limit: Int) -> SQL {
         """
-        SELECT \(columns) FROM moment WHERE state = \(code: Moment.State.open) AND due_at <= \(now)
+        SELECT \(columns) FROM moment WHERE state = \(code: state) AND due_at <= \(now)
         ORDER BY due_at LIMIT \(limit)
         """
     }
@@ -184,20 +186,8 @@ enum MomentTable {
         """
     }
 
-    /// Those whose claim has ended.
-    static func dueClaimed(_ now: Timestamp, limit: Int) -> SQL {
-        """
-        SELECT \(columns) FROM moment WHERE state = \(code: Moment.State.claimed) AND due_at <= \(now)
-        ORDER BY due_at LIMIT \(limit)
-        """
-    }
-
-    static func nextDueOpen() -> SQL {
-        "SELECT due_at FROM moment WHERE state = \(code: Moment.State.open) ORDER BY due_at LIMIT 1"
-    }
-
-    static func nextDueClaimed() -> SQL {
-        "SELECT due_at FROM moment WHERE state = \(code: Moment.State.claimed) ORDER BY due_at LIMIT 1"
+    static func nextDue(_ state: Moment.State) -> SQL {
+        "SELECT due_at FROM moment WHERE state = \(code: state) ORDER BY due_at LIMIT 1"
     }
 
     static func counts(_ message: MessageID, app: AppKey) -> SQL {

@@ -94,4 +94,21 @@ extension StoreSession {
         }
         .first { $0.keys.contains(key) }?.readyAt
     }
+
+    func quarantineReason(
+        app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
+    ) throws -> String? {
+        let slices = try connection.all(
+            """
+            SELECT keys, fault FROM slice
+            WHERE app = \(app) AND message = \(message) AND state = \(code: Slice.State.quarantined)
+                AND route = \(route) AND window_no \(SliceTable.ranges(inAddresses: inAddresses))
+                AND key_from <= \(key) AND key_to >= \(key) AND cursor < \(key)
+            """
+        ) { row in
+            let keys: [UInt8]? = try row.next()
+            return (keys: keys.flatMap { try? KeyListCoding.decode($0) }, fault: try row.next(String?.self))
+        }
+        return slices.first { $0.keys?.contains(key) ?? true }.map { $0.fault ?? "" }
+    }
 }

@@ -70,7 +70,8 @@ extension SliceTable {
     static func takeBack(by process: String?) -> SQL {
         """
         UPDATE slice SET owner = \(String?.none),
-            doubt = CASE WHEN owner = \(process) THEN doubt WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
+            doubt = CASE WHEN owner = \(process) THEN doubt
+                WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
                 ELSE \(Slice.Lane.bulk.devicesInFlightMax) END,
             state = \(effective(.ready))
         """

@@ -151,8 +151,8 @@ extension SliceTable {
         let (page, condition): (SQL, SQL) =
             settlement.endsMessage ? ("pages", isCurrent(settlement)) : ("pages - 1", settled(settlement))
         return """
-            INSERT INTO delivery_page (app, message, route, window_no, part, page, first_key, last_key, n, sent_at, took,
-                data)
+            INSERT INTO delivery_page
+                (app, message, route, window_no, part, page, first_key, last_key, n, sent_at, took, data)
             SELECT app, message, route, window_no, part, \(page), \(row.firstKey), \(row.lastKey), \(row.deviceCount),
                 \(row.sentAt), \(row.tookMilliseconds), \(row.data)
             FROM slice WHERE \(condition)

@@ -140,9 +140,8 @@ enum SliceTable {
         """
     }
 
-    static func dueNext() -> SQL {
+    static let nextDue: SQL =
         "SELECT ready_at FROM slice WHERE state = \(code: Slice.State.waiting) ORDER BY ready_at LIMIT 1"
-    }
 }
 
 /// The key of a slice as it is stored, for changes that need not read it: one that cannot be read stops no others.
@@ -222,8 +221,8 @@ extension StoreSession {
 
     func nextDueAt() throws -> Timestamp? {
         try [
-            SliceTable.dueNext(), MessageTable.dueNext(), MessageTable.expiringNext(.sending),
-            MessageTable.expiringNext(.paused), MomentTable.nextDueOpen(), MomentTable.nextDueClaimed(),
+            SliceTable.nextDue, MessageTable.nextDue, MessageTable.expiringNext(.sending),
+            MessageTable.expiringNext(.paused), MomentTable.nextDue(.open), MomentTable.nextDue(.claimed),
         ].compactMap { try connection.value($0, Timestamp.self) }.min()
     }
 
@@ -281,7 +280,7 @@ extension StoreSession {
         return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
 
-    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int {
+    func resumeQuarantined(app: AppKey, id: MessageID) throws -> Int {
         try movePiece(
             app: app, id: id, from: [.quarantined], "\(code: Slice.State.ready)", limit: Self.movedAtOnce
         ).rows
@@ -297,27 +296,5 @@ extension StoreSession {
                 ).rows
         }
         return count
-    }
-
-    /// Nothing of the message waits any longer: the workers settle what is left without sending.
-    func endSlices(app: AppKey, id: MessageID, now: Timestamp) throws {
-        try moveSlices(app: app, id: id, to: .expired, now: now)
-    }
-
-    func quarantineReason(
-        app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
-    ) throws -> String? {
-        let slices = try connection.all(
-            """
-            SELECT keys, fault FROM slice
-            WHERE app = \(app) AND message = \(message) AND state = \(code: Slice.State.quarantined)
-                AND route = \(route) AND window_no \(SliceTable.ranges(inAddresses: inAddresses)) AND key_from <= \(key) AND key_to >= \(key)
-                AND cursor < \(key)
-            """
-        ) { row in
-            let keys: [UInt8]? = try row.next()
-            return (keys: keys.flatMap { try? KeyListCoding.decode($0) }, fault: try row.next(String?.self))
-        }
-        return slices.first { $0.keys?.contains(key) ?? true }.map { $0.fault ?? "" }
     }
 }

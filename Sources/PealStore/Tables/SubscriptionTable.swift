@@ -57,6 +57,20 @@ enum SubscriptionTable {
         "SELECT COUNT(*) FROM topic_member WHERE app = \(app) AND topic = \(topic) AND route = \(route)"
     }
 
+    static func page(app: AppKey, _ topic: Int64, _ route: Route, limit: Int, offset: Int) -> SQL {
+        """
+        SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(topic) AND route = \(route)
+        ORDER BY seq LIMIT \(limit) OFFSET \(offset)
+        """
+    }
+
+    static func keys(app: AppKey, _ topic: Int64, _ route: Route, after cursor: DeviceKey, limit: Int) -> SQL {
+        """
+        SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(topic) AND route = \(route) AND seq > \(cursor)
+        ORDER BY seq LIMIT \(limit)
+        """
+    }
+
     static func firstMember(app: AppKey, topic: Int64) -> SQL {
         "SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(topic) LIMIT 1"
     }
@@ -165,11 +179,7 @@ extension StoreSession {
     func members(app: AppKey, topic: Int64, after cursor: DeviceKey, limit: Int) throws -> [DeviceKey] {
         let keys = try Route.allCases.flatMap { route in
             try connection.values(
-                """
-                SELECT seq FROM topic_member
-                WHERE app = \(app) AND topic = \(topic) AND route = \(route) AND seq > \(cursor)
-                ORDER BY seq LIMIT \(limit)
-                """, DeviceKey.self)
+                SubscriptionTable.keys(app: app, topic, route, after: cursor, limit: limit), DeviceKey.self)
         }
         return Array(keys.sorted().prefix(limit))
     }

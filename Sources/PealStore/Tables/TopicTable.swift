@@ -73,8 +73,7 @@ extension StoreSession {
             WHERE app = \(app) AND topic = \(found.number) AND since >= \(first) GROUP BY since / \(day)
             """
         ) { row in joined[try row.next()] = try row.next() }
-        let total = try connection.count(
-            "SELECT COUNT(*) FROM topic_member WHERE app = \(app) AND topic = \(found.number)")
+        let total = try memberCount(app: app, topic: found.number)
         return TopicGrowth(joined: joined, total: total, days: days, now: now)
     }
 

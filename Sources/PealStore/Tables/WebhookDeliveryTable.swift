@@ -102,7 +102,8 @@ enum WebhookDeliveryTable {
     static func pending(_ reference: WebhookReference, createdBefore end: Timestamp, limit: Int) -> SQL {
         """
         SELECT id FROM webhook_delivery
-        WHERE state = \(code: State.pending) AND \(WebhookTable.matching(reference)) AND created_at <= \(end) LIMIT \(limit)
+        WHERE state = \(code: State.pending) AND \(WebhookTable.matching(reference)) AND created_at <= \(end)
+        LIMIT \(limit)
         """
     }
 

@@ -37,7 +37,7 @@ extension NativeDocument {
         "NativeRoute",
         .object([
             .required("provider", .words(ProviderName.allCases.map(\.rawValue))),
-            .required("environment", shownEnvironment), .required("state", .words(RouteVerbs.Item.State.self)),
+            .required("environment", shownEnvironment), .required("state", .words(RouteGate.Status.self)),
             .optional("reason", Schema.text.described("Why it is not open.")),
             .optional("until", Schema.time.described("When it is tried again.")),
             .required("pending", Schema.count.described("Devices without an outcome, by estimate.")),
