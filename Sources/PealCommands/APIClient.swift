@@ -88,7 +88,7 @@ struct APIClient: Sendable {
         guard (200..<300).contains(head.status.code) else { throw .refused(Self.refusal(head, bytes)) }
         if bytes.isEmpty { return .empty }
         do {
-            return try JSONParser.parse(bytes)
+            return try JSONParser.parse(bytes, isStored: true)
         } catch {
             throw .refused("the server's answer is not JSON: \(error)")
         }

@@ -99,7 +99,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
         var (last, count) = (String?.none, 0)
         // Only LF ends a line. Names may contain other characters that Swift counts as line breaks, such as U+2028.
         for line in lines.utf8.split(separator: UInt8(ascii: "\n")) where !line.elementsEqual("\r".utf8) {
-            guard let row = try? JSONParser.parse(line), var members = row.objectValue,
+            guard let row = try? JSONParser.parse(line, isStored: true), var members = row.objectValue,
                 let hash = members["hash"]?.stringValue
             else { return ["ok": false, "row": .integer(count + 1), "reason": "the line is not an audit log entry"] }
             members["hash"] = nil

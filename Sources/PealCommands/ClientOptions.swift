@@ -5,7 +5,11 @@ internal import PealCore
 
 /// The options of every client command: the server, the API key and the output format.
 struct ClientOptions: ParsableArguments {
-    @Option(help: "Base URL of the server. Default: PEAL_SERVER_URL, or PEAL_HTTP_PORT (8080) of this machine.")
+    @Option(
+        help: """
+            Base URL of the server. Default: PEAL_SERVER_URL, or http with PEAL_HTTP_HOST (127.0.0.1) and \
+            PEAL_HTTP_PORT (8080).
+            """)
     var server: String?
 
     @Option(
@@ -119,11 +123,22 @@ struct ClientOptions: ParsableArguments {
     private func base(_ address: String?) throws(CommandFailure) -> String {
         // In a container, commands have the server's environment.
         let port = environment["PEAL_HTTP_PORT"].flatMap { UInt16($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 8080
-        let base = server ?? environment["PEAL_SERVER_URL"] ?? address ?? "http://127.0.0.1:\(port)"
+        let host = environment["PEAL_HTTP_HOST"] ?? "127.0.0.1"
+        let base = server ?? environment["PEAL_SERVER_URL"] ?? address ?? "http://\(Self.authority(host, "\(port)"))"
         guard base.contains(#/^https?://[^/?#][^?#]*$/#) else {
             throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
         return base
+    }
+
+    /// Host and port of a server that listens on `host`. One that listens on all addresses is reached on loopback.
+    static func authority(_ host: String, _ port: String) -> String {
+        switch host {
+        case "0.0.0.0": "127.0.0.1:\(port)"
+        case "::": "[::1]:\(port)"
+        case let host where host.contains(":"): "[\(host)]:\(port)"
+        case let host: "\(host):\(port)"
+        }
     }
 
     private func ownKey() throws(CommandFailure) -> String? {

@@ -126,20 +126,14 @@ struct RunningServerCheck {
         diagnosis.endCredentials()
     }
 
-    /// The address of the server according to the configuration. A server on all addresses is reached on loopback.
+    /// The address of the server according to the configuration.
     private var address: String {
-        let host =
-            switch configuration.http.host {
-            case "0.0.0.0": "127.0.0.1"
-            case "::": "[::1]"
-            case let host where host.contains(":"): "[\(host)]"
-            case let host: host
-            }
         let bound = configuration.http.portFile.flatMap(Surroundings.current.read).map {
             String(decoding: $0, as: UTF8.self).filter(\.isNumber)
         }
         let port = bound.flatMap { $0.isEmpty ? nil : $0 } ?? String(configuration.http.port)
-        return "\(configuration.http.tls == nil ? "http" : "https")://\(host):\(port)"
+        let authority = ClientOptions.authority(configuration.http.host, port)
+        return "\(configuration.http.tls == nil ? "http" : "https")://\(authority)"
     }
 }
 

@@ -5,6 +5,17 @@ internal import PealServer
 /// The command line: takes arguments and returns an exit code. Commands read and print through `Surroundings`, which
 /// tests replace.
 package enum PealProgram {
+    /// Runs the command of this process.
+    /// - Parameter arguments: with the program's name. On Linux, Swift reads them from /proc.
+    /// - Returns: the exit code.
+    package static func main(_ arguments: [String], in surroundings: Surroundings = .process) async -> Int32 {
+        guard !arguments.isEmpty else {
+            surroundings.warn("the arguments of this process cannot be read: /proc is not mounted")
+            return 1
+        }
+        return await run(Array(arguments.dropFirst()), in: surroundings)
+    }
+
     /// Runs one command.
     /// - Parameter arguments: without the program's name.
     /// - Returns: 0 success, 1 refused or failed, 2 invalid usage, 3 server unreachable.

@@ -41,9 +41,9 @@ struct FuzzCommand: ParsableCommand {
     var replay: String?
 
     func validate() throws {
-        guard replay == nil || target != nil else { throw ValidationError("--replay requires --target.") }
+        guard replay == nil || target != nil else { throw ValidationError("--replay requires --target") }
         guard runs ?? 0 >= 0, (0...1e9).contains(seconds ?? 0) else {
-            throw ValidationError("--runs must not be negative, and --seconds must be 0 to 1000000000.")
+            throw ValidationError("--runs must not be negative, and --seconds must be 0 to 1000000000")
         }
     }
 

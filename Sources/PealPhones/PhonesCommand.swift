@@ -79,15 +79,15 @@ package struct PhonesCommand: AsyncParsableCommand {
     package init() {}
 
     package func validate() throws {
-        guard (1...100_000).contains(count) else { throw ValidationError("--count must be 1 to 100000.") }
-        guard (1...14).contains(days) else { throw ValidationError("--days must be 1 to 14.") }
-        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours must be 1 to 12.") }
+        guard (1...100_000).contains(count) else { throw ValidationError("--count must be 1 to 100000") }
+        guard (1...14).contains(days) else { throw ValidationError("--days must be 1 to 14") }
+        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours must be 1 to 12") }
         guard [10, 20, 30, 60].contains(stepMinutes) else {
-            throw ValidationError("--step-minutes is 10, 20, 30 or 60.")
+            throw ValidationError("--step-minutes must be 10, 20, 30 or 60")
         }
-        guard (0...1).contains(cancelled) else { throw ValidationError("--cancelled is a share.") }
-        guard (0...1).contains(android) else { throw ValidationError("--android is a share.") }
-        guard settleMilliseconds >= 0 else { throw ValidationError("--settle-milliseconds is negative.") }
+        guard (0...1).contains(cancelled) else { throw ValidationError("--cancelled must be 0 to 1") }
+        guard (0...1).contains(android) else { throw ValidationError("--android must be 0 to 1") }
+        guard settleMilliseconds >= 0 else { throw ValidationError("--settle-milliseconds must not be negative") }
     }
 
     package func run() async throws {

@@ -102,6 +102,7 @@ private func copyDatabase(_ path: String, to backup: BackupFolder) throws -> (sh
         let schema = try SQLiteBackup.check(unfinished, as: path)
         let described = try backup.describe(unfinished, schema: schema)
         try FileManager.default.moveItem(atPath: unfinished, toPath: backup.database)
+        for file in [backup.database, backup.path] { try DurableName.keep(file) }
         return described
     }
     PrivateFiles.closeToOthers([backup.description, backup.database])
@@ -187,6 +188,7 @@ private func copyDatabase(of backup: BackupFolder, sha256: String, to path: Stri
         try copy.synchronize()
         try copy.close()
         try FileManager.default.moveItem(atPath: unfinished, toPath: path)
+        try DurableName.keep(path)
     }
     PrivateFiles.closeToOthers([path])
     try PrivateFiles.giveDatabase(path)

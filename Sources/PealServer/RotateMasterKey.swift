@@ -122,6 +122,7 @@ private func moveKeyFiles(present: String, next: String) throws -> String {
     guard rename(next, present) == 0 else {
         throw StoreStartFailure("\(next) cannot be moved to \(present): \(String(cString: strerror(errno)))")
     }
+    try DurableName.keep(present)
     return former
 }
 

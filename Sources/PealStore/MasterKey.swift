@@ -262,6 +262,24 @@ extension MasterKey {
         guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0 else {
             throw StoreStartFailure("the master key \(file) cannot be written: \(String(cString: strerror(errno)))")
         }
+        try DurableName.keep(file)
         return key
+    }
+}
+
+/// The name of a file, which is part of its folder.
+package enum DurableName {
+    /// Flushes the folder of `file` to the disk. Otherwise, a crash of the machine may undo that the file was created or
+    /// renamed, although its content was flushed.
+    /// - Throws: `StoreStartFailure` if the disk refuses.
+    package static func keep(_ file: String) throws {
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+        // A folder may be writable without being readable, and some file systems cannot flush one.
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 || [EINVAL, EBADF].contains(errno) else {
+            throw StoreStartFailure("\(folder) cannot be written: \(String(cString: strerror(errno)))")
+        }
     }
 }

@@ -1,4 +1,4 @@
 internal import Foundation
 internal import PealCommands
 
-exit(await PealProgram.run(Array(CommandLine.arguments.dropFirst())))
+exit(await PealProgram.main(CommandLine.arguments))

@@ -455,6 +455,36 @@ def test_the_master_key_is_replaced_and_everything_still_works(serve):
     assert code != 0 and "master key" in error
 
 
+@pytest.mark.skipif(not MovedClock.is_possible(), reason="needs Linux and a C compiler")
+def test_backups_restored_databases_and_keys_keep_their_names_if_the_machine_crashes(serve, tmp_path):
+    library, log = tmp_path / "durable_names.so", tmp_path / "names.log"
+    source = pathlib.Path(__file__).with_name("durable_names.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    server = serve()
+    server.app()
+    server.stop()
+
+    def names(*arguments):
+        """The files that a command names, after which it must flush their folder."""
+        log.write_text("")
+        code, _, error = peal(
+            *arguments, server=server, environment={"LD_PRELOAD": str(library), "DURABLE_NAMES_LOG": str(log)})
+        assert code == 0, error
+        lines = [line.split(" ", 1) for line in log.read_text().splitlines()]
+        for number, (action, path) in enumerate(lines):
+            if action == "name":
+                assert ["flush", os.path.dirname(path)] in lines[number:], (arguments, lines)
+        return {os.path.basename(path) for action, path in lines if action == "name"}
+
+    assert names("backup", "--to", tmp_path / "backup") == {"peal.db", "backup.json"}
+    (tmp_path / "moved").mkdir()
+    for name in ("peal.db", "peal.db-wal", "peal.db-shm"):
+        if (server.directory / name).exists():
+            (server.directory / name).rename(tmp_path / "moved" / name)
+    assert names("restore", "--from", tmp_path / "backup") == {"peal.db"}
+    assert names("key", "rotate-master") == {"peal.db.key", "peal.db.key.former"}
+
+
 def test_a_file_that_is_not_a_store_of_peal_is_neither_backed_up_nor_copied_readably(serve, tmp_path):
     server = serve()
     app = server.app()

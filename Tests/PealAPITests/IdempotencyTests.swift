@@ -1,4 +1,6 @@
 import HTTPTypes
+import HummingbirdTesting
+import NIOCore
 import PealCore
 import PealTesting
 import Testing
@@ -109,6 +111,22 @@ struct IdempotencyTests {
                 #expect(reply.header("Retry-After") == "1")
             }
             #expect(replies.contains { $0.status == 202 })
+        }
+    }
+
+    @Test("refuses a request with two keys, even equal ones", arguments: ["a", "b"])
+    func twoKeys(second: String) async throws {
+        try await Fixture.open { fixture in
+            let name = try #require(HTTPField.Name("Idempotency-Key"))
+            let response = try await fixture.client.execute(
+                uri: "\(fixture.path)/messages", method: .post,
+                headers: [
+                    .authorization: "Bearer \(Fixture.adminToken)", .contentType: "application/json", name: "a",
+                    name: second,
+                ], body: ByteBuffer(string: Self.message.text))
+            #expect(response.status == .badRequest)
+            #expect(String(buffer: response.body).contains(#""field":"Idempotency-Key""#))
+            #expect(try await fixture.census()["messages"] == 0)
         }
     }
 

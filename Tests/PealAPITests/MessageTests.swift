@@ -110,7 +110,7 @@ struct MessageTests {
                 .post, "…/messages",
                 """
                 {"audience":{"all":true},"campaign_id":"spring","content":{"title":{"en":"Hi","de-AT":"Servus"},
-                "body":"b","badge":0,"data":{"z":1.0,"a":12345678901234567890},
+                "body":"b","badge":0,"data":{"z":1.0,"a":12345678901234567890,"e":1e999},
                 "ios":{"payload":{"aps":{"sound":"s"}},"options":{"priority":"low","ttl_seconds":0,"background":true}},
                 "android":{"data_only":true}},"options":{"priority":"normal","ttl_seconds":60,"collapse_key":"c",
                 "environment":"sandbox","lost_answer":"drop"}}
@@ -121,7 +121,7 @@ struct MessageTests {
             #expect(draft.campaignID == "spring")
             #expect(draft.content.title == .localized(["en": "Hi", "de-AT": "Servus"]))
             #expect(draft.content.defaultLocale == "en")
-            #expect(JSON.object(draft.content.data).text == #"{"z":1.0,"a":12345678901234567890}"#)
+            #expect(JSON.object(draft.content.data).text == #"{"z":1.0,"a":12345678901234567890,"e":1e999}"#)
             let ios = try #require(draft.content.platforms[.ios])
             #expect(JSON.object(ios.fields).text == #"{"payload":{"aps":{"sound":"s"}}}"#)
             #expect(ios.options.priority == .low)

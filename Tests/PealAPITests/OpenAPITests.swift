@@ -52,6 +52,44 @@ struct OpenAPITests {
         }
     }
 
+    @Test("states the scope that a key needs, or that only an admin may do it")
+    func scopes() async throws {
+        try await Self.document { document, fixture in
+            let every = APIKey.Scope.allCases
+            var bearers: [[APIKey.Scope]: String] = [:]
+            for scopes in every.map({ [$0] }) + every.map({ one in every.filter { $0 != one } }) + [every] {
+                let list = JSON.array(scopes.map { .string($0.rawValue) })
+                let token = try await fixture.key("native", [("scopes", list)])["token"]?.stringValue
+                bearers[scopes] = "Bearer \(try #require(token))"
+            }
+            for operation in Self.operations(document) {
+                guard let roles = operation.json["security"]?.arrayValue?.first?["native"]?.arrayValue else { continue }
+                let (allowed, refused): ([[APIKey.Scope]], [[APIKey.Scope]]) =
+                    switch roles.compactMap(\.stringValue).first {
+                    case nil: (every.map { [$0] }, [])
+                    case "admin": ([], [every])
+                    case let role: ([every.filter { $0.rawValue == role }], [every.filter { $0.rawValue != role }])
+                    }
+                for (scopes, isAllowed) in allowed.map({ ($0, true) }) + refused.map({ ($0, false) }) {
+                    let bearer = try #require(bearers[scopes], "\(operation.name)")
+                    let status = try await Self.status(of: operation.name, fixture, bearer)
+                    #expect((status != 403) == isAllowed, "\(operation.name) \(scopes): \(status)")
+                    #expect(status != 401 && status < 500, "\(operation.name) \(scopes): \(status)")
+                }
+            }
+        }
+    }
+
+    /// The status of a request whose ids, except the app's, and whose body are invalid.
+    private static func status(of operation: String, _ fixture: Fixture, _ bearer: String) async throws -> Int {
+        let parts = operation.split(separator: " ")
+        let path = String(parts[1]).replacing("{app}", with: "\(fixture.app)").replacing(#/\{\w+\}/#, with: "x")
+        let method = try #require(HTTPRequest.Method(String(parts[0])))
+        return try await fixture.call(
+            method, path, body: method == .get || method == .delete ? nil : "[]", authorization: bearer
+        ).status
+    }
+
     @Test("lists every parameter of a path")
     func parameters() async throws {
         try await Self.document { document, _ in

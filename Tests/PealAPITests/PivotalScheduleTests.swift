@@ -112,7 +112,7 @@ struct PivotalScheduleTests {
             #expect(dated["push.expiryTime"]?.integerValue == at + 60_000, "\(dated.text)")
             let warned = try await call(
                 .put, "/v1/schedules/\(id)", #"{"message":{"body":"y","custom":{"android":{"from":"x"}}}}"#)
-            #expect(warned.header("Warning")?.contains("1 members") == true, "\(warned.text)")
+            #expect(warned.header("Warning")?.contains("removed 1 member with a name") == true, "\(warned.text)")
             _ = try await call(.put, "/v1/schedules/\(id)", #"{"message":{"body":"y"}}"#)
             let early = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at)}"#)
             #expect(early.status == 400)

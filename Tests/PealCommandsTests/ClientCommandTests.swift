@@ -180,7 +180,8 @@ struct ClientCommandTests {
             ["audit", "verify"], body: #"{"ok":false,"id":"r9","reason":"the row was changed"}"#)
         #expect(bad.code == 1 && bad.terminal.errors.contains("row r9: the row was changed"))
         let (first, second) = (#"{"id":"a","hash":"00"}"#, #"{"id":"b","hash":"11"}"#)
-        let odd = "{\"id\":\"a\",\"object\":\"topic x\u{2028}y\u{85}z\",\"hash\":\"00\"}\r\n\r\n"
+        let marks = String(repeating: "\u{301}", count: Limits.combiningMarksMax + 1)
+        let odd = "{\"id\":\"a\",\"object\":\"topic x\u{2028}y\u{85}z\(marks)\",\"hash\":\"00\"}\r\n\r\n"
         let files = [
             "one.jsonl": first + "\n", "two.jsonl": "\(first)\n\(second)\n", "text.jsonl": "hello\n",
             "odd.jsonl": odd,

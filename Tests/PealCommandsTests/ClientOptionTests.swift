@@ -35,6 +35,17 @@ struct ClientOptionTests {
     }
 
     @Test(
+        "ask the server of this machine at its configured address",
+        arguments: [("127.0.0.1", 0), ("0.0.0.0", 0), ("localhost", 0), ("127.0.0.2", 3)])
+    func ownServer(host: String, code: Int32) async throws {
+        try await ScriptedServer.with({ _ in .init(status: 200, body: #"{"status":"ok"}"#) }) { url, _ in
+            let port = try #require(url.split(separator: ":").last)
+            let terminal = Terminal(environment: ["PEAL_HTTP_HOST": host, "PEAL_HTTP_PORT": String(port)])
+            #expect(await terminal.run(["status"]) == code, "\(terminal.errors)")
+        }
+    }
+
+    @Test(
         "send the key of a profile only to its server, and prefer variables to PEAL_PROFILE",
         arguments: [
             // The arguments, the variables, and the key that the server receives; nil for none, and no request.

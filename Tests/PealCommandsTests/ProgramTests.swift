@@ -14,6 +14,14 @@ import Testing
         #expect(terminal.output.contains("USAGE: peal") && terminal.errors.isEmpty)
     }
 
+    @Test("needs the arguments of its process, which cannot be read without /proc")
+    func noArguments() async {
+        let terminal = Terminal()
+        #expect(await terminal.run(process: []) == 1)
+        #expect(terminal.output.isEmpty && terminal.errors.contains("/proc"))
+        #expect(await terminal.run(process: ["peal", "version"]) == 0)
+    }
+
     @Test("prints its version with the usual options")
     func versionOption() async {
         let terminal = Terminal()

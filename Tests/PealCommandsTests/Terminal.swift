@@ -21,7 +21,10 @@ final class Terminal: Sendable {
     var errors: String { warned.withLock { $0 } }
 
     /// Runs one command and returns its exit code.
-    func run(_ arguments: [String]) async -> Int32 {
+    func run(_ arguments: [String]) async -> Int32 { await run(process: ["peal"] + arguments) }
+
+    /// - Parameter arguments: with the program's name.
+    func run(process arguments: [String]) async -> Int32 {
         let surroundings = Surroundings(
             environment: environment,
             print: { text in self.printed.withLock { $0 += text + "\n" } },
@@ -31,7 +34,7 @@ final class Terminal: Sendable {
                 self.warned.withLock { $0 += question + "\n" }
                 return self.typed
             })
-        return await PealProgram.run(arguments, in: surroundings)
+        return await PealProgram.main(arguments, in: surroundings)
     }
 }
 

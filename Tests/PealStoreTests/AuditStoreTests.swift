@@ -19,6 +19,30 @@ struct AuditStoreTests {
         try await fixture.store.chainAudit()
     }
 
+    /// The numbers of the rows that a search in parts finds, backwards and forwards.
+    private static func searched(
+        _ fixture: Fixture, _ filter: AuditFilter, among numbersMax: Int64
+    ) async throws -> (back: [Int64], forth: [Int64]) {
+        var (back, forth): ([Int64], [Int64]) = ([], [])
+        var cursor: Int64?
+        repeat {
+            let part = try await fixture.store.read { [cursor] in
+                try $0.auditRows(filter, before: cursor, limit: 9, among: numbersMax)
+            }
+            back += part.rows.map(\.number)
+            cursor = part.next
+        } while cursor != nil
+        cursor = 0
+        while let after = cursor {
+            let part = try await fixture.store.read {
+                try $0.auditRows(filter, after: after, limit: 9, among: numbersMax)
+            }
+            forth += part.rows.map(\.number)
+            cursor = part.next
+        }
+        return (back, forth)
+    }
+
     @Test("reads backwards and forwards, filtered by app, time, actor and action", arguments: StoreUnderTest.allCases)
     func reading(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -44,6 +68,13 @@ struct AuditStoreTests {
         #expect(try await objects(AuditFilter(action: "key")) == ["6", "3"])
         #expect(try await objects(AuditFilter(action: "key.create")) == ["6", "3"])
         #expect(try await objects(AuditFilter(action: "key.c")) == [])
+        for numbersMax in [1, 3, 8] as [Int64] {
+            let (back, forth) = try await Self.searched(fixture, AuditFilter(actor: "Ada"), among: numbersMax)
+            #expect(back == [7, 5, 3, 1] && forth == [1, 3, 5, 7], "\(numbersMax)")
+            let span = AuditFilter(from: start + .seconds(1200), to: start + .seconds(3600), action: "key")
+            let (later, sooner) = try await Self.searched(fixture, span, among: numbersMax)
+            #expect(later == [6, 3] && sooner == [3, 6], "\(numbersMax)")
+        }
         let forwards = try await audit.rows(AuditFilter(), after: 0, limit: 3)
         #expect(forwards.map(\.number) == [1, 2, 3])
         #expect(forwards[0].hash == AuditChain.hash(after: "", AuditRow.content(1, forwards[0].entry)))

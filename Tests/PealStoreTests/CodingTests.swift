@@ -37,6 +37,19 @@ struct CodingTests {
         #expect(throws: PealError.self) { try PredicateCoding.decode([1, 0, 0xFF, 0xFF, 0xFF, 0xFF]) }
     }
 
+    @Test("texts that an earlier version accepted, and requests may no longer contain, are read")
+    func texts() throws {
+        let text = "a" + String(repeating: "\u{301}", count: Limits.combiningMarksMax + 1)
+        #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(JSON.string(text).text) }
+        let authentication = Webhook.Authentication.basic(username: text, password: text)
+        let bytes = WebhookAuthenticationCoding.encode(authentication)
+        #expect(try WebhookAuthenticationCoding.decode(bytes) == authentication)
+        let credential = Credential.mpns(.init(identity: .init(certificates: text, privateKey: text)))
+        #expect(try Credential(stored: credential.stored, of: .mpns) == credential)
+        let subscription: JSON = ["endpoint": .string(text)]
+        #expect(Address(route: .webPush, bytes: subscription.bytes).json == subscription)
+    }
+
     @Test("numbers that would end the process are refused")
     func enormous() throws {
         for number in [1 << 62, Int.max] {

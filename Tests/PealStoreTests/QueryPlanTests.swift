@@ -303,6 +303,8 @@ private enum HotStatements {
         "audit.backwards": AuditTable.rows("number > 0 AND number < 9 ORDER BY number DESC", limit: 1),
         "audit.ofApp": AuditTable.rows(
             "number > 0 AND app_id = \(AppID(high: 1, low: 1)) AND number < 9 ORDER BY number DESC", limit: 1),
+        "audit.part": AuditTable.rows(
+            "number > 0 AND action = \("key.create") AND number >= 2 AND number < 9 ORDER BY number DESC", limit: 1),
 
         "moment.change": MomentTable.change(moment, to: moment, dueAt: now),
         "moment.leave": MomentTable.deleteOpen(moment.id), "moment.one": MomentTable.find(moment.id),

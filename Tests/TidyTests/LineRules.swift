@@ -159,5 +159,11 @@ extension LineRule {
                 "Sources/PealStore/Tables/AppTable.swift": "columns",
             ],
             readsStrings: true),
+        LineRule(
+            name: "write usage errors like other errors, in lower case and without a full stop",
+            pattern: #"\bValidationError\(("[A-Z][a-z]|.*\."\))"#, folders: ["Sources/"], readsStrings: true),
+        LineRule(
+            name: "read what is stored without the limits of requests",
+            pattern: #"\bJSONParser\.parse\((?!.*isStored: true)"#, folders: ["Sources/PealStore/"]),
     ]
 }

@@ -6,6 +6,8 @@ struct Access: Sendable {
         case admin
         /// The admin token or any key.
         case anyKey
+        /// The admin token, or a key with that scope. The handler shows a key only its own app's data.
+        case ownApps(APIKey.Scope)
         /// The admin token, or a key with that scope that belongs to the app in the path.
         case appInPath(APIKey.Scope)
         /// A key with that scope: the app follows from the key.
@@ -47,7 +49,7 @@ struct Access: Sendable {
         switch role {
         case .admin: ["admin"]
         case .anyKey: []
-        case .appInPath(let scope), .appOfKey(let scope): [scope.rawValue]
+        case .ownApps(let scope), .appInPath(let scope), .appOfKey(let scope): [scope.rawValue]
         }
     }
 

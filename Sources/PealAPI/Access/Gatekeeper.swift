@@ -25,6 +25,7 @@ struct Gatekeeper: Sendable {
         var caller = try await caller(shown, authentication, visit)
         switch access.role {
         case .anyKey: break
+        case .ownApps(let scope): try Self.require(scope, of: caller)
         case .admin:
             guard caller.isAdmin else { throw PealError(.forbidden, "only an admin may do this") }
         case .appInPath(let scope):

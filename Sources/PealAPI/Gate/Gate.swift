@@ -243,7 +243,9 @@ struct Gate: RouterMiddleware {
     private func idempotentRequest(
         _ request: Request, path: RequestPath, caller: Caller, body: [UInt8]
     ) throws(PealError) -> IdempotentRequest? {
-        guard let key = request.headers[.idempotencyKey] else { return nil }
+        let keys = request.headers[values: .idempotencyKey]
+        guard let key = keys.first else { return nil }
+        guard keys.count == 1 else { throw .invalid("Idempotency-Key", "Idempotency-Key is given more than once") }
         guard (1...Limits.idempotencyKeyCharactersMax).contains(key.utf8.count),
             key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
         else {

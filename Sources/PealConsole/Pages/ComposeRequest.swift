@@ -72,7 +72,7 @@ extension ComposeForm {
 
     /// The request with another rate; nil if it is damaged.
     static func source(_ bytes: [UInt8], withRate rate: Int64?) -> [UInt8]? {
-        guard var request = (try? JSONParser.parse(bytes))?.objectValue else { return nil }
+        guard var request = (try? JSONParser.parse(bytes, isStored: true))?.objectValue else { return nil }
         var options = request["options"]?.objectValue ?? .init()
         options["rate_per_second"] = rate.map { .integer($0) }
         request["options"] = options.isEmpty ? nil : .object(options)
@@ -93,11 +93,15 @@ extension ComposeForm {
         return writer.form
     }
 
+    /// The request of the native API that created the message; nil for other dialects.
+    private static func request(of draft: MessageDraft) -> JSON? {
+        guard draft.dialect == "native", let source = draft.source else { return nil }
+        return try? JSONParser.parse(source, isStored: true)
+    }
+
     /// The fields of a message, for a duplicate of it, which is sent at another time.
     static func form(of draft: MessageDraft) -> Form {
-        if let source = draft.source, draft.dialect == "native", let request = try? JSONParser.parse(source) {
-            return form(of: request, keepsTime: false)
-        }
+        if let request = request(of: draft) { return form(of: request, keepsTime: false) }
         var writer = ComposeFormWriter()
         writer.write(draft.content)
         writer.write(draft.audience)
@@ -123,9 +127,7 @@ extension ComposeForm {
 
     /// The same of a message: from its request of the native API, or from the message itself.
     static func leftOut(of draft: MessageDraft) -> [String] {
-        if draft.dialect == "native", let request = draft.source.flatMap({ try? JSONParser.parse($0) }) {
-            return leftOut(of: request)
-        }
+        if let request = request(of: draft) { return leftOut(of: request) }
         let (audience, options) = (draft.audience, draft.options)
         var hasEnd = false
         if case .until = options.life { hasEnd = true }

@@ -124,7 +124,7 @@ private struct SessionLedger {
     private var ended: [(id: String, until: Timestamp)] = []
 
     init(_ bytes: [UInt8]?) {
-        guard let bytes, let json = try? JSONParser.parse(bytes) else { return }
+        guard let bytes, let json = try? JSONParser.parse(bytes, isStored: true) else { return }
         after = Timestamp(milliseconds: json["after"]?.integerValue ?? 0)
         for item in json["ended"]?.arrayValue ?? [] {
             guard let id = item["id"]?.stringValue, let until = item["until"]?.integerValue else { continue }

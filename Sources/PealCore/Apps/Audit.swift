@@ -112,6 +112,18 @@ package struct AuditFilter: Sendable, Hashable {
     }
 }
 
+/// What a part of a search of the audit log found.
+package struct AuditPart: Sendable {
+    package let rows: [AuditRow]
+    /// The cursor of the next part; nil at the end of the log.
+    package let next: Int64?
+
+    package init(rows: [AuditRow], next: Int64?) {
+        self.rows = rows
+        self.next = next
+    }
+}
+
 /// What a part of a check of the audit log found.
 package enum AuditCheck: Sendable, Hashable {
     /// Rows up to that number are sound. The next part begins after it.
@@ -132,12 +144,38 @@ package struct AuditVerbs: Sendable {
     package func rows(
         _ filter: AuditFilter, before cursor: Int64?, limit: Int
     ) async throws -> (items: [AuditRow], isComplete: Bool) {
-        try await store.checkedList(.heavy) { try $0.auditRows(filter, before: cursor, limit: limit + $1) }
+        var (found, isComplete, next) = ([AuditRow](), true, cursor)
+        repeat {
+            try Task.checkCancellation()
+            let (before, rest) = (next, limit - found.count)
+            let (part, isWhole) = try await store.checkedList(.heavy) {
+                try $0.auditRows(filter, before: before, limit: rest + $1, among: Self.searchedAtOnce(filter))
+            }
+            found += part.rows
+            (isComplete, next) = (isComplete && isWhole, part.next)
+        } while next != nil && found.count < limit
+        return (found, isComplete)
     }
 
     /// Rows in ascending order of number, starting after `cursor`.
     package func rows(_ filter: AuditFilter, after cursor: Int64, limit: Int) async throws -> [AuditRow] {
-        try await store.read(.heavy) { try $0.auditRows(filter, after: cursor, limit: limit) }
+        var (found, next): ([AuditRow], Int64?) = ([], cursor)
+        while let after = next, found.count < limit {
+            try Task.checkCancellation()
+            let rest = limit - found.count
+            let part = try await store.read(.heavy) {
+                try $0.auditRows(filter, after: after, limit: rest, among: Self.searchedAtOnce(filter))
+            }
+            found += part.rows
+            next = part.next
+        }
+        return found
+    }
+
+    /// How many rows are searched in one transaction. No index has actors and actions, whose rows may be rare among
+    /// millions.
+    private static func searchedAtOnce(_ filter: AuditFilter) -> Int64 {
+        filter.actor == nil && filter.action == nil ? .max : 50_000
     }
 
     /// How many rows are checked in one transaction.

@@ -97,8 +97,7 @@ extension CredentialRecord {
         case nil: nil
         case .expired: "expired"
         case .today: "expires in less than a day"
-        case .days(1): "expires in 1 day"
-        case .days(let days): "expires in \(days) days"
+        case .days(let days): "expires in \(Spelling.counted(days, "day"))"
         }
     }
 }

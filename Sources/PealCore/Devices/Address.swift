@@ -20,7 +20,7 @@ package struct Address: Hashable, Sendable {
     package var json: JSON {
         switch route.addressForm {
         case .deviceToken: .string(Hex.encode(bytes))
-        case .subscription: (try? JSONParser.parse(bytes)) ?? .null
+        case .subscription: (try? JSONParser.parse(bytes, isStored: true)) ?? .null
         case .opaque, .uri, .channel: .string(String(decoding: bytes, as: UTF8.self))
         }
     }

@@ -62,7 +62,7 @@ package struct ModelRelease: Sendable, Hashable {
     /// The same model as a new version, because phones refuse older ones.
     /// - Throws: `internal` for a payload that is not an object.
     package func reissued(after newest: Int64, now: Timestamp) throws -> Draft {
-        guard case .object(var members) = try JSONParser.parse(draft.payload) else {
+        guard case .object(var members) = try JSONParser.parse(draft.payload, isStored: true) else {
             throw PealError(.internal, "a stored model cannot be read")
         }
         var next = draft

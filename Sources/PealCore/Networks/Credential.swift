@@ -93,7 +93,7 @@ extension Credential {
 
     /// - Throws: if the bytes are not what `stored` wrote for that network.
     package init(stored bytes: [UInt8], of name: ProviderName) throws {
-        guard let json = try? JSONParser.parse(bytes) else { throw StoredCredential.damaged }
+        guard let json = try? JSONParser.parse(bytes, isStored: true) else { throw StoredCredential.damaged }
         self = try name.network.credential(StoredCredential(json: json))
     }
 }

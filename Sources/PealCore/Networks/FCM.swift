@@ -121,7 +121,8 @@ package struct FCMContent: NetworkContent {
     /// - Returns: a warning with their number, if there were any.
     package static func removeReserved(from data: inout JSON.Members, _ path: String) -> [String] {
         let count = data.removeAll(where: isReserved)
-        return count == 0 ? [] : ["\(path): removed \(count) members whose names FCM reserves"]
+        guard count > 0 else { return [] }
+        return ["\(path): removed \(Spelling.counted(count, "member")) with a name that FCM reserves"]
     }
 
     /// The members that FCM defines.

@@ -260,9 +260,15 @@ package protocol StoreReading {
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
 
     /// Rows of the audit log in descending order of number, starting before `cursor`.
-    func auditRows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) throws -> [AuditRow]
+    /// - Parameter numbersMax: how many rows are searched.
+    func auditRows(
+        _ filter: AuditFilter, before cursor: Int64?, limit: Int, among numbersMax: Int64
+    ) throws -> AuditPart
     /// Rows of the audit log in ascending order of number, starting after `cursor`.
-    func auditRows(_ filter: AuditFilter, after cursor: Int64, limit: Int) throws -> [AuditRow]
+    /// - Parameter numbersMax: how many rows are searched.
+    func auditRows(
+        _ filter: AuditFilter, after cursor: Int64, limit: Int, among numbersMax: Int64
+    ) throws -> AuditPart
     /// Checks at most `limit` rows after those of `earlier`, which is `incomplete`.
     func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck
 

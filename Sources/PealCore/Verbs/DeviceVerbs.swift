@@ -60,7 +60,8 @@ package struct DeviceVerbs: Sendable {
             let (reply, made) = try await store.commit(.batch, call, reply: reply) { [self] store in
                 let results = try register(batch, app: app, room: room, in: store, now: call.now)
                 let count = results.count { (try? $0.get()) != nil }
-                try store.audit(call, app: app, "device.batch", "\(count) of \(results.count) devices")
+                let all = Spelling.counted(results.count, "device")
+                try store.audit(call, app: app, "device.batch", "\(count) of \(all)")
                 return results
             }
             return (reply, made?.count { (try? $0.get())?.isNew == true } ?? 0)
@@ -200,7 +201,8 @@ package struct DeviceVerbs: Sendable {
             let piece = try await store.write(.control) { store in
                 let piece = try store.deleteUser(app: app, userID: userID, now: call.now)
                 if piece.isComplete {
-                    try store.audit(call, app: app, "user.erase", "a user with \(before + piece.devices) devices")
+                    let devices = Spelling.counted(before + piece.devices, "device")
+                    try store.audit(call, app: app, "user.erase", "a user with \(devices)")
                 }
                 return piece
             }

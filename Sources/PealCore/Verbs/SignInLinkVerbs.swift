@@ -27,7 +27,7 @@ package struct SignInLinkVerbs: Sendable {
 
         /// Reads the stored link.
         fileprivate init?(_ stored: [UInt8]) {
-            guard let json = try? JSONParser.parse(stored), let holder = json["holder"]?.stringValue,
+            guard let json = try? JSONParser.parse(stored, isStored: true), let holder = json["holder"]?.stringValue,
                 let proof = json["proof"]?.stringValue.flatMap({ Hex.decode($0) })
             else { return nil }
             self.holder = holder

@@ -32,7 +32,7 @@ struct LoadBench: AsyncParsableCommand {
 
     func validate() throws {
         guard count > 0, (1...10_000).contains(connections), first >= 0 else {
-            throw ValidationError("--count, --connections and --first are out of range.")
+            throw ValidationError("--count, --connections and --first are out of range")
         }
     }
 

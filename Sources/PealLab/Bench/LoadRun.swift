@@ -14,7 +14,7 @@ struct LoadTemplate: Sendable {
     /// - Throws: `ValidationError` when the document is not a request.
     init(_ document: JSON) throws {
         guard let method = document["method"]?.stringValue, let path = document["path"]?.stringValue else {
-            throw ValidationError("A request needs a method and a path.")
+            throw ValidationError("a request needs a method and a path")
         }
         self.method = HTTPMethod(rawValue: method)
         self.path = path

@@ -19,7 +19,7 @@ struct LifecyclesCommand: AsyncParsableCommand {
     var directory: String?
 
     func validate() throws {
-        guard count > 0 else { throw ValidationError("--count must be positive.") }
+        guard count > 0 else { throw ValidationError("--count must be positive") }
     }
 
     func run() async throws {

@@ -29,7 +29,7 @@ struct AbCommand: ParsableCommand {
     func validate() throws {
         guard runs > 0, users >= 100, days > 1, people == 0 || people >= 20 else {
             throw ValidationError(
-                "--runs, --users and --days must be at least 1, 100 and 2; --people must be 0 or at least 20.")
+                "--runs, --users and --days must be at least 1, 100 and 2; --people must be 0 or at least 20")
         }
     }
 

@@ -37,14 +37,14 @@ struct CampaignTrialCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
-        guard (1...100_000).contains(users) else { throw ValidationError("--users must be 1 to 100000.") }
-        guard (1...14).contains(days) else { throw ValidationError("--days must be 1 to 14.") }
-        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours must be 1 to 12.") }
+        guard (1...100_000).contains(users) else { throw ValidationError("--users must be 1 to 100000") }
+        guard (1...14).contains(days) else { throw ValidationError("--days must be 1 to 14") }
+        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours must be 1 to 12") }
         guard [10, 20, 30, 60].contains(stepMinutes) else {
-            throw ValidationError("--step-minutes must be 10, 20, 30 or 60.")
+            throw ValidationError("--step-minutes must be 10, 20, 30 or 60")
         }
         guard (0...1).contains(cancelled), (0...1).contains(arrival) else {
-            throw ValidationError("--cancelled and --arrival must be from 0 to 1.")
+            throw ValidationError("--cancelled and --arrival must be 0 to 1")
         }
     }
 

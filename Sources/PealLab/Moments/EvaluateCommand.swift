@@ -53,8 +53,8 @@ package struct EvaluateCommand: ParsableCommand {
     package init() {}
 
     package func validate() throws {
-        guard seed == nil || seeds == nil else { throw ValidationError("Give either --seed or --seeds.") }
-        guard users >= 20 else { throw ValidationError("--users must be at least 20.") }
+        guard seed == nil || seeds == nil else { throw ValidationError("give either --seed or --seeds") }
+        guard users >= 20 else { throw ValidationError("--users must be at least 20") }
         if let refusal = choices.refusal(in: world) { throw ValidationError(refusal) }
     }
 

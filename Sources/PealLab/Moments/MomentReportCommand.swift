@@ -22,7 +22,7 @@ struct MomentReportCommand: ParsableCommand {
 
     func validate() throws {
         guard (1...12).contains(windowHours), users >= 20 else {
-            throw ValidationError("--window-hours must be 1 to 12, and --users at least 20.")
+            throw ValidationError("--window-hours must be 1 to 12, and --users at least 20")
         }
     }
 

@@ -54,11 +54,11 @@ struct TortureCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard seconds > 0, messages > 0, devices > 0, kills >= 0, runs > 0, pages > 0, nodes > 0 else {
-            throw ValidationError("--kills must not be negative, other numbers must be positive.")
+            throw ValidationError("--kills must not be negative, other numbers must be positive")
         }
         let isFile = store?.hasPrefix("sqlite:") ?? true
         guard nodes == 1 || !isFile else {
-            throw ValidationError("--nodes above 1 needs --store: only one server can use an SQLite file.")
+            throw ValidationError("--nodes above 1 needs --store: only one server can use an SQLite file")
         }
         _ = try chosenFaults()
     }
@@ -68,7 +68,7 @@ struct TortureCommand: AsyncParsableCommand {
         return Set(
             try names.map { name in
                 guard let fault = TortureFault(rawValue: name) else {
-                    throw ValidationError("--faults: \(name) is unknown.")
+                    throw ValidationError("--faults: \(name) is unknown")
                 }
                 return fault
             })

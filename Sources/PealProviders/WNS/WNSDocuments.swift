@@ -64,11 +64,13 @@ enum WNSToast {
         let parts = try TemplateFields(own, field: fields.field(.fields))
         guard parts.texts.count <= template.textCount else {
             throw .invalid(
-                fields.field(.fields).member("text"), "\(template.rawValue) has \(template.textCount) texts")
+                fields.field(.fields).member("text"),
+                "\(template.rawValue) has \(Spelling.counted(template.textCount, "text"))")
         }
         guard parts.images.count <= template.imagesMax else {
             throw .invalid(
-                fields.field(.fields).member("image"), "\(template.rawValue) has \(template.imagesMax) images")
+                fields.field(.fields).member("image"),
+                "\(template.rawValue) has \(Spelling.counted(template.imagesMax, "image"))")
         }
         return parts
     }

@@ -91,7 +91,7 @@ struct WebPushSubscription: Sendable {
 
     /// nil if keys are missing or invalid, so that nothing can be encrypted for it.
     init?(_ address: some Collection<UInt8>) {
-        guard let json = try? JSONParser.parse(Array(address)) else { return nil }
+        guard let json = try? JSONParser.parse(Array(address), isStored: true) else { return nil }
         self.init(json)
     }
 

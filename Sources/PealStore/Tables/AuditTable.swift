@@ -159,29 +159,50 @@ extension StoreSession {
 }
 
 extension StoreSession {
-    func auditRows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) throws -> [AuditRow] {
-        try connection.all(
+    func auditRows(
+        _ filter: AuditFilter, before cursor: Int64?, limit: Int, among numbersMax: Int64
+    ) throws -> AuditPart {
+        let (condition, first, end) = try search(filter, among: numbersMax)
+        let stop = min(cursor ?? .max, end)
+        let start = max(first, stop > numbersMax ? stop - numbersMax : first)
+        let rows = try connection.all(
             AuditTable.rows(
-                "\(try condition(filter)) AND number < \(cursor ?? .max) ORDER BY number DESC", limit: limit),
+                "\(condition) AND number >= \(start) AND number < \(stop) ORDER BY number DESC", limit: limit),
             AuditTable.row)
+        return AuditPart(rows: rows, next: start > first ? start : nil)
     }
 
-    func auditRows(_ filter: AuditFilter, after cursor: Int64, limit: Int) throws -> [AuditRow] {
-        try connection.all(
-            AuditTable.rows("\(try condition(filter)) AND number > \(cursor) ORDER BY number", limit: limit),
+    func auditRows(
+        _ filter: AuditFilter, after cursor: Int64, limit: Int, among numbersMax: Int64
+    ) throws -> AuditPart {
+        let (condition, first, end) = try search(filter, among: numbersMax)
+        let start = max(first, cursor + 1)
+        let stop = end - start > numbersMax ? start + numbersMax : end
+        let rows = try connection.all(
+            AuditTable.rows("\(condition) AND number >= \(start) AND number < \(stop) ORDER BY number", limit: limit),
             AuditTable.row)
+        return AuditPart(rows: rows, next: stop < end ? stop - 1 : nil)
     }
 
-    private func condition(_ filter: AuditFilter) throws -> SQL {
+    /// A condition, and the numbers between which the rows that meet it are: from `first`, and below `end`.
+    private func search(
+        _ filter: AuditFilter, among numbersMax: Int64
+    ) throws -> (condition: SQL, first: Int64, end: Int64) {
         var condition: SQL = "number > 0"
+        var (first, end): (Int64, Int64) = (1, .max)
+        // Only parts need the ends of the log.
+        if numbersMax < .max {
+            first = try connection.value(AuditTable.ends(true)) ?? 1
+            end = try connection.value(AuditTable.ends(false), Int64.self).map { $0 + 1 } ?? first
+        }
         if let app = filter.app { condition = "\(condition) AND app_id = \(app)" }
         if let from = filter.from {
-            let first = try number(atOrAfter: from - AuditTable.disorder)
-            condition = "\(condition) AND at >= \(from) AND number >= \(first)"
+            condition = "\(condition) AND at >= \(from)"
+            first = try number(atOrAfter: from - AuditTable.disorder)
         }
         if let to = filter.to {
-            let end = try number(atOrAfter: to + AuditTable.disorder)
-            condition = "\(condition) AND at < \(to) AND number < \(end)"
+            condition = "\(condition) AND at < \(to)"
+            end = try number(atOrAfter: to + AuditTable.disorder)
         }
         if let actor = filter.actor { condition = "\(condition) AND (actor = \(actor) OR actor_name = \(actor))" }
         if let action = filter.action {
@@ -189,7 +210,7 @@ extension StoreSession {
             let group: SQL = "action > \(action + ".") AND action < \(action + "/")"
             condition = "\(condition) AND (action = \(action) OR \(group))"
         }
-        return condition
+        return (condition, first, end)
     }
 
     /// The number of approximately the first row at `time` or later, found by binary search: numbers increase with

@@ -34,9 +34,8 @@ extension StoreSession {
             var report = CampaignReport(id: campaign)
             report.messages = try row.next()
             report.total = try CountsCoding.decode(row.next())
-            guard let receipts = (try? JSONParser.parse(try row.next([UInt8].self)))?.objectValue else {
-                throw PealError.damaged("the totals of a campaign")
-            }
+            guard let receipts = (try? JSONParser.parse(row.next([UInt8].self), isStored: true))?.objectValue
+            else { throw PealError.damaged("the totals of a campaign") }
             for (name, count) in receipts.pairs {
                 guard let kind = Int64(name).flatMap(Receipt.Kind.init(rawValue:)) else { continue }
                 report.receipts[kind] = count.integerValue.map(Int.init)

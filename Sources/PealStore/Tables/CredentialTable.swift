@@ -15,7 +15,9 @@ enum CredentialTable {
     }
 
     private static func facts(_ bytes: [UInt8]) throws -> JSON.Members {
-        guard let facts = try? JSONParser.parse(bytes).objectValue else { throw PealError.damaged("a credential") }
+        guard let facts = try? JSONParser.parse(bytes, isStored: true).objectValue else {
+            throw PealError.damaged("a credential")
+        }
         return facts
     }
 

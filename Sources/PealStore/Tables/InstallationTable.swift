@@ -196,7 +196,7 @@ extension StoreSession {
             (kind: DeviceEvent.Kind(rawValue: try row.next()), detail: try row.next([UInt8]?.self))
         }
         .compactMap { kind, detail in
-            let json = detail.flatMap { try? JSONParser.parse($0) }
+            let json = detail.flatMap { try? JSONParser.parse($0, isStored: true) }
             return kind.map { ($0, (json?["button"] ?? json?["content"])?.stringValue) }
         }
     }

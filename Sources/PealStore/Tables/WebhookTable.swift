@@ -179,9 +179,8 @@ enum WebhookAuthenticationCoding {
 
     /// - Throws: when `encode` did not write the bytes.
     static func decode(_ bytes: [UInt8]) throws -> Webhook.Authentication {
-        guard let json = try? JSONParser.parse(bytes), let secret = json["secret"]?.stringValue else {
-            throw PealError.damaged("a webhook")
-        }
+        guard let json = try? JSONParser.parse(bytes, isStored: true), let secret = json["secret"]?.stringValue
+        else { throw PealError.damaged("a webhook") }
         switch (json["type"]?.stringValue, json["name"]?.stringValue) {
         case ("basic", let name?): return .basic(username: name, password: secret)
         case ("bearer", nil): return .bearer(accessToken: secret)

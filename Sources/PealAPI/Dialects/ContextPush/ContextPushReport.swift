@@ -27,7 +27,7 @@ struct ContextPushReport: ReportComposer {
             ("delivery_status", .string(status.status.rawValue)), ("delivery_method", .string(method)),
             ("planned_delivery_method", .string(moment.plannedArm.name)),
             ("timestamp", .string(status.at.withMilliseconds)),
-            ("content", status.source.flatMap { try? JSONParser.parse($0) }),
+            ("content", status.source.flatMap { try? JSONParser.parse($0, isStored: true) }),
         ])
     }
 

@@ -41,8 +41,10 @@ extension Access {
 
     /// Requires the admin token.
     static let admin = Access(key, .admin)
-    /// Requires the admin token or any native key. The handler shows a key only its own app's data.
+    /// Requires the admin token or any native key.
     static let anyNative = Access(key, .anyKey)
+    /// Requires the admin token, or a native key with the scope `read`. The handler shows a key only its own app.
+    static let ownApps = Access(key, .ownApps(.read))
 
     /// Requires the admin token, or a native key with `scope` for the app in the path.
     static func app(_ scope: APIKey.Scope) -> Access { Access(key, .appInPath(scope)) }

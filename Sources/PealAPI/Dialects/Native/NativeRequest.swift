@@ -34,7 +34,7 @@ enum NativeRequest {
     /// Messages of earlier versions have none.
     private static func given(_ draft: MessageDraft) -> JSON? {
         guard draft.dialect == .native, let source = draft.source else { return nil }
-        return try? JSONParser.parse(source)
+        return try? JSONParser.parse(source, isStored: true)
     }
 
     private static func translated(_ draft: MessageDraft) -> JSON {

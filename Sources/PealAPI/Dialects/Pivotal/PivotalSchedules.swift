@@ -138,7 +138,7 @@ struct PivotalSchedules: Sendable {
 
     /// The push as received, with its start as an instant.
     private static func push(of draft: MessageDraft) -> JSON.Members {
-        var push = draft.source.flatMap { try? JSONParser.parse($0) }?.objectValue ?? .init()
+        var push = draft.source.flatMap { try? JSONParser.parse($0, isStored: true) }?.objectValue ?? .init()
         push["scheduleAt"] = draft.startAt.map { .integer($0.milliseconds) }
         push["scheduleIn"] = 0
         return push

@@ -69,8 +69,7 @@ struct RichieCheck {
 
     private mutating func warn(of count: Int, _ what: String, in path: String) {
         guard count > 0 else { return }
-        let keys = count == 1 ? "1 key" : "\(count) keys"
-        warnings.append("\(path) has \(keys) \(what), which analytics does not support")
+        warnings.append("\(path) has \(Spelling.counted(count, "key")) \(what), which analytics does not support")
     }
 
     mutating func warn(_ words: String) { warnings.append(words) }

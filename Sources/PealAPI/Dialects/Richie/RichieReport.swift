@@ -10,9 +10,9 @@ struct RichieReport: ReportComposer {
     /// - Returns: nil for a message of another dialect.
     func report(_ facts: MessageFacts) -> JSON? {
         let message = facts.report.message
-        guard message.dialect == .richie, let source = facts.source, let part = try? JSONParser.parse(source) else {
-            return nil
-        }
+        guard message.dialect == .richie, let source = facts.source,
+            let part = try? JSONParser.parse(source, isStored: true)
+        else { return nil }
         let total = facts.report.total
         let duration = (message.endedAt ?? message.createdAt) - message.createdAt
         return .compact([
