@@ -6,7 +6,8 @@ struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the devices of an app as CSV or JSON lines.",
         discussion: """
-            With --json, standard output gets one JSON document: the summary if there is --output, otherwise all devices.
+            With --json, standard output gets one JSON document: the summary if there is --output, otherwise all \
+            devices.
             """)
 
     @Option(help: "Format: csv or jsonl. Default: csv if the output ends in .csv, otherwise jsonl.")
