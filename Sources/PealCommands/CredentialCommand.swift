@@ -58,8 +58,9 @@ struct CredentialPutCommand: AsyncParsableCommand {
         commandName: "put",
         abstract: "Store a credential. It replaces an earlier one; a VAPID key is added to the others.",
         discussion: """
-              peal credential put apns production --key-id ABC123DEFG --team-id DEF123GHIJ \\
-                --bundle-id com.example.app --private-key-file AuthKey_ABC123DEFG.p8
+              peal credential put apns production --key-id ABC123DEFG \\
+                --team-id DEF123GHIJ --bundle-id com.example.app \\
+                --private-key-file AuthKey_ABC123DEFG.p8
               peal credential put apns production --bundle-id com.example.app \\
                 --p12-file push.p12 --passphrase-file secret
               peal credential put fcm --service-account-file account.json

@@ -53,8 +53,10 @@ struct DeviceFixture: Sendable {
     }
 
     /// A phone with a user without a proof, because the app does not require one.
-    func phone(_ number: Int = 1, user: String? = "ann", _ more: [(String, JSON?)] = []) async throws -> Phone {
-        let capabilities: JSON = ["nse_ledger": true, "background": true, "alerts": true]
+    func phone(
+        _ number: Int = 1, user: String? = "ann",
+        capabilities: JSON? = ["nse_ledger": true, "background": true, "alerts": true], _ more: [(String, JSON?)] = []
+    ) async throws -> Phone {
         let members: [(String, JSON?)] = [
             ("user_id", user.map(JSON.string)), ("user_proof", try user.map { .string(try proof($0)) }),
             ("capabilities", capabilities),

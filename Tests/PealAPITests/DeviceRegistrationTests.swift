@@ -100,6 +100,24 @@ struct DeviceRegistrationTests {
         }
     }
 
+    @Test(
+        "a phone that grants background time is woken unless its person refuses notifications",
+        arguments: [
+            (["nse_ledger": true, "background": true], true), (["background": true, "alerts": .null], true),
+            (["background": true, "alerts": false], false),
+            (["background": true, "scheduled_summary": true], false), (["nse_ledger": true], false), (nil, false),
+        ] as [(JSON?, Bool)])
+    func statedCapabilities(given: JSON?, isWoken: Bool) async throws {
+        try await DeviceFixture.open { server in
+            let phone = try await server.phone(capabilities: given)
+            let shown = try await server.call(.get, "registration", as: phone.token)
+            #expect(shown["capabilities.alerts"] == .bool(given?["alerts"] != false), "\(shown.text)")
+            _ = try await server.schedule()
+            server.fixture.clock.advance(by: .seconds(60))
+            #expect(try await !server.wakes(of: phone).isEmpty == isWoken)
+        }
+    }
+
     /// How a phone gets another registration.
     enum Return: CaseIterable {
         case afterLeaving, withoutToken, afterItsUserWasErased, afterAnAuthorTookIt, asAnotherDevice

@@ -140,6 +140,22 @@ struct DeviceTests {
         }
     }
 
+    @Test("keep their platform and address, and lose the sandbox, if a change clears these")
+    func cleared() async throws {
+        try await Fixture.open { fixture in
+            let path = "…/devices/\(Self.id)"
+            let device: JSON = ["platform": "ios", "environment": "sandbox", "address": .string(Fixture.deviceToken)]
+            #expect(try await fixture.admin(.put, path, device).status == 201)
+            for name in ["platform", "address"] {
+                let refused = try await fixture.admin(.patch, path, [name: .null])
+                #expect(refused.status == 400 && refused.code == "missing_field", "\(refused.text)")
+                #expect(refused.field == name)
+            }
+            let cleared = try await fixture.admin(.patch, path, ["environment": .null])
+            #expect(cleared.status == 200 && cleared["environment"] == "production", "\(cleared.text)")
+        }
+    }
+
     @Test("are found by user, topic and address, page by page")
     func list() async throws {
         try await Fixture.open { fixture in

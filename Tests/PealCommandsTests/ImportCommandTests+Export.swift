@@ -26,6 +26,17 @@ extension ImportCommandTests {
                     {"id":"3","topics":["t"]}
 
                     """)
+            let document = Terminal(environment: environment)
+            #expect(await document.run(["export", "--json"]) == 0)
+            #expect(
+                document.output == """
+                    {"items":[
+                    {"id":"1","address":"x"}
+                    ,{"id":"2","user_id":"a,b"}
+                    ,{"id":"3","topics":["t"]}
+                    ]}
+
+                    """)
             let output = "\(folder.path)/out.csv"
             let file = Terminal(environment: environment)
             #expect(await file.run(["export", "--output", output, "--json"]) == 0)
@@ -56,6 +67,11 @@ extension ImportCommandTests {
             let summary = #"{"devices":2,"output":"\#(output)","incomplete":true}"# + "\n"
             #expect(terminal.output == (toFile ? summary : devices))
             #expect(folder.text("out.jsonl") == (toFile ? devices : nil))
+            let document = Terminal(
+                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
+            #expect(await document.run(["export", "--json"]) == 1)
+            let shown = try JSONParser.parse(document.output)
+            #expect(shown["incomplete"] == true && shown["items"]?.arrayValue?.count == 2, "\(document.output)")
             #expect(terminal.errors.contains("items or their details are missing"), "\(terminal.errors)")
             let list = Terminal(
                 environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])

@@ -275,7 +275,7 @@ struct ImportCommandTests {
             (["import"], 2), (["import", "/nowhere/file"], 2),
             (["import", "--from", "pivotal", "--url", "http://h"], 2),
             (["import", "--from", "pivotal", "--url", "h", "--application-uuid", "a", "--api-key", "k"], 2),
-            (["export", "--json"], 2), (["import", "--format", "xml", "f"], 2),
+            (["export", "--json", "--format", "csv"], 2), (["import", "--format", "xml", "f"], 2),
             (["import", "/dev/null", "--url", "http://h"], 2), (["import", "/dev/null", "--without-topics"], 2),
         ] as [([String], Int32)])
     func usage(arguments: [String], code: Int32) async throws {

@@ -131,7 +131,7 @@ public struct Capabilities: Sendable, Hashable, Codable {
     /// Whether the system holds notifications back for a summary.
     public var scheduledSummary: Bool?
 
-    /// Capabilities; nil counts as false.
+    /// Capabilities; nil counts as false, and as true for `alerts`.
     public init(
         nseLedger: Bool? = nil, background: Bool? = nil, alerts: Bool? = nil, scheduledSummary: Bool? = nil
     ) {

@@ -5,7 +5,10 @@ internal import PealCore
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the devices of an app as CSV or JSON lines.",
-        discussion: "With --json the summary is printed as JSON, and --output is required.")
+        discussion: """
+            With --json, standard output gets one JSON document: the summary if there is --output, otherwise all \
+            devices.
+            """)
 
     @Option(help: "Format: csv or jsonl. Default: csv if the output ends in .csv, otherwise jsonl.")
     var format: DeviceFormat?
@@ -19,9 +22,12 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
 
+    /// Whether the devices are one JSON document on standard output.
+    private var isDocument: Bool { options.json && output == nil }
+
     func run() async throws {
-        guard output != nil || !options.json else {
-            throw CommandFailure.usage("--json needs --output FILE for the devices")
+        guard !isDocument || format != .csv else {
+            throw CommandFailure.usage("--json with --format csv needs --output FILE for the devices")
         }
         let client = try options.client()
         let path = try app.path(["devices"]).adding("topic", topic)
@@ -53,6 +59,7 @@ struct ExportCommand: AsyncParsableCommand {
     ) async throws(CommandFailure) -> (count: Int, isComplete: Bool) {
         var progress = Progress(Surroundings.current.time)
         if format == .csv { try write([DeviceColumns.all.joined(separator: ",")], to: file) }
+        if isDocument { try write([#"{"items":["#], to: file) }
         let total = try await total(client)
         var (count, isComplete) = (0, true)
         var cursor: String?
@@ -60,7 +67,7 @@ struct ExportCommand: AsyncParsableCommand {
             let page = try await client.send(
                 .get, path.adding("limit", String(Limits.listItemsMax)).adding("cursor", cursor))
             let devices = page["items"]?.arrayValue ?? []
-            try write(devices.map { format == .csv ? DeviceColumns.row($0) : $0.text }, to: file)
+            try write(lines(of: devices, format, isFirst: count == 0), to: file)
             count += devices.count
             if page["incomplete"] == true { isComplete = false }
             let next = page["next_cursor"]?.stringValue
@@ -68,7 +75,14 @@ struct ExportCommand: AsyncParsableCommand {
             cursor = next
             progress.report(count, share: total.map { Double(count) / Double(max(1, $0)) }, isLast: cursor == nil)
         } while cursor != nil
+        if isDocument { try write([isComplete ? "]}" : #"],"incomplete":true}"#], to: file) }
         return (count, isComplete)
+    }
+
+    /// - Parameter isFirst: whether no device was written yet.
+    private func lines(of devices: [JSON], _ format: DeviceFormat, isFirst: Bool) -> [String] {
+        guard isDocument else { return devices.map { format == .csv ? DeviceColumns.row($0) : $0.text } }
+        return devices.enumerated().map { index, device in (isFirst && index == 0 ? "" : ",") + device.text }
     }
 
     /// How many devices there will be, at least; nil if the server does not say. It does not count retired devices.

@@ -141,7 +141,7 @@ extension ConfigurationKey {
     )
 
     static let messageLife = ConfigurationKey(
-        "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
+        "limits.message.ttl.seconds", .integer(1...31_536_000, unit: "seconds"),
         default: String(Limits.messageLifeSecondsDefault),
         "Lifetime of a message without an expiry; a platform's own expiry is limited to this or to the message's "
             + "expiry, whichever is later")
@@ -180,7 +180,7 @@ extension ConfigurationKey {
         "retention.audit.days", .integer(1...3650, unit: "days"), default: "365",
         "How long entries of the audit log are kept")
     static let contextPushHold = ConfigurationKey(
-        "contextpush.traditional.hold.seconds", .integer(0...60, unit: "seconds"), default: "10",
+        "contextpush.traditional.hold.seconds", .integer(0...300, unit: "seconds"), default: "10",
         "How long a traditional ContextPush message is held back, so that it can be cancelled")
     static let contextPushWindow = ConfigurationKey(
         "contextpush.window.hours.max", .integer(1...648, unit: "hours"),

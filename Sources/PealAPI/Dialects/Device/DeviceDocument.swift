@@ -199,7 +199,7 @@ enum DeviceDocument {
                                 "DeviceQuietHours", .object([.required("from", .text), .required("to", .text)]))),
                         .optional("wake_interval_seconds", .count),
                     ]))),
-            .optional("refused", .list(refused)), .optional("next", .text),
+            .optional("refused", .list(refused)), .required("next", Schema.text.orNull),
         ]))
 
     private static let example: JSON = [

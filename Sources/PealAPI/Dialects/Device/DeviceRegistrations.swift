@@ -21,7 +21,7 @@ struct DeviceRegistrations: Sendable {
         }
         let registration = try given.device.registration(id: services.newDeviceID(at: call.now), services.addressRules)
         let draft = InstallationVerbs.Draft(
-            registration: registration, capabilities: given.capabilities ?? [], sdkVersion: given.sdkVersion,
+            registration: registration, capabilities: given.capabilities ?? .unstated, sdkVersion: given.sdkVersion,
             deviceToken: given.deviceToken)
         let proof = UserProof(
             user: registration.userID, text: given.userProof,

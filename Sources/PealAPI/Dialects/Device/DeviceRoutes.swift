@@ -128,7 +128,7 @@ extension DeviceRoutes {
             ("revoked", .array(result.revoked.map { .string($0.description) })),
             ("models", .array(result.models.map(\.json))),
             ("rules", json(result.rules)),
-            ("refused", json(refused)), ("next", result.next.map { .string(DeviceShapes.text($0)) }),
+            ("refused", json(refused)), ("next", result.next.map { JSON.string(DeviceShapes.text($0)) } ?? .null),
         ])
     }
 

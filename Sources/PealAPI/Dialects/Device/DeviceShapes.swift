@@ -46,10 +46,11 @@ enum DeviceShapes {
     private static let platform = Shape<Platform>.words(
         "DevicePlatform", Platform.addressable.filter { $0 != .windowsPhone }.map { ($0.rawValue, $0) })
 
-    static let capabilities = ObjectShape("DeviceCapabilities", Installation.Capabilities()) {
+    static let capabilities = ObjectShape("DeviceCapabilities", Installation.Capabilities.unstated) {
         for (name, capability) in capabilityNames {
             Entry(name, .flag) { capabilities, isOn in
-                if isOn == true { capabilities.insert(capability) } else { capabilities.remove(capability) }
+                guard let isOn else { return }
+                if isOn { capabilities.insert(capability) } else { capabilities.remove(capability) }
             }
         }
     }

@@ -113,7 +113,8 @@ extension NativeConditionShapes {
             case .string, .bool, .number: return json
             case .null, .array, .object: throw reading.wrongType(json, "a string, a number or a boolean")
             }
-        }, describe: { _ in Schema([("type", ["string", "number", "boolean"])]) })
+        }, describe: { _ in Schema.content.with("type", ["string", "number", "boolean"]) }
+    ).contentOnly()
 
     private static let ordered = Shape<JSON>(
         read: { json, reading throws(PealError) in
@@ -121,7 +122,8 @@ extension NativeConditionShapes {
             case .string, .number: return json
             case .null, .bool, .array, .object: throw reading.wrongType(json, "a string or a number")
             }
-        }, describe: { _ in Schema([("type", ["string", "number"])]) })
+        }, describe: { _ in Schema.content.with("type", ["string", "number"]) }
+    ).contentOnly()
 
     private static let versionText = Shape.text().matching("[vV]?[0-9].*", "must be a version such as 2.10.1") {
         VersionNumber($0) != nil

@@ -38,10 +38,11 @@ enum NativeDeviceShapes {
         Entry.including(draft)
     }
 
-    static let change = ObjectShape("NativeDeviceChange", NativeDeviceDraft()) {
-        Entry("platform", NativeShapes.platform) { $0.platform = $1 }
-        Entry("environment", NativeShapes.environment) { $0.environment = $1 }
-        Entry("address", NativeShapes.address) { $0.address = $1 }
+    /// For changes only, which need no member. What is required here cannot be cleared.
+    static let change = ObjectShape("NativeDeviceFields", NativeDeviceDraft()) {
+        Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
+        Entry("environment", NativeShapes.environment) { $0.environment = $1 ?? .production }
+        Entry(required: "address", NativeShapes.address) { $0.address = $1 }
         Entry.including(facts, in: \.facts)
     }
 

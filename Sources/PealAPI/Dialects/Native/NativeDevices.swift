@@ -266,7 +266,8 @@ extension NativeDocument {
             id: "changeDevice", method: .patch, path: device, summary: "Change a device",
             text: "Absent members keep their values; null clears a member. A retired device requires its address.",
             body: APIBody(
-                schema: NativeDeviceShapes.change.schema(strict), examples: [("user", ["user_id": "ann"])]),
+                schema: NativeDeviceShapes.change.change("NativeDeviceChange", strict),
+                examples: [("user", ["user_id": "ann"])]),
             answers: [shown], refusals: [.conflict]),
         APIOperation(
             id: "deleteDevice", method: .delete, path: device, summary: "Delete a device",
