@@ -34,8 +34,8 @@ struct NativeMessages: Sendable {
     }
 
     /// - Parameter records: the app's credentials.
-    private func reader(_ app: App, _ records: [CredentialRecord]) -> MessageReader {
-        MessageReader(
+    private func reader(_ app: App, _ records: [CredentialRecord]) -> NativeMessageReader {
+        NativeMessageReader(
             app, records, rules: services.addressRules, providers: services.providers,
             lifeSecondsMax: services.options.messageLifeSeconds)
     }

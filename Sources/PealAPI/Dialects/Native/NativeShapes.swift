@@ -155,7 +155,7 @@ extension NativeReader {
             },
             message: { json, id, app, store, now in
                 let facts = try SendingFacts(app, store)
-                let reader = MessageReader(
+                let reader = NativeMessageReader(
                     app, facts.credentials, rules: rules(), providers: providers, lifeSecondsMax: lifeSecondsMax)
                 return try reader.draft(of: json, facts, id: id, now: now)
             },
