@@ -57,9 +57,7 @@ package final class FCMProvider: Provider {
 
     package func send(_ order: PageOrder) {
         let flight = order.flight
-        guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
-            return flight.answerRest(.unsent("NoVariant"))
-        }
+        guard order.hasEveryVariant else { return flight.answerRest(.unsent("NoVariant")) }
         guard let account = account(order.credential, fingerprint: order.fingerprint) else {
             let isClosed = state.withLock(\.accounts.isClosed)
             return flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
