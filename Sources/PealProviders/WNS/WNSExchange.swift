@@ -94,13 +94,7 @@ struct WNSTokenSource: AccessTokenSource {
     let client: OutboundClient
     let time: any TimeSource
 
-    func fetch() async -> AccessTokenReply {
-        do {
-            return AccessTokenReply(try await client.send(request), now: time.now)
-        } catch {
-            return AccessTokenReply(error)
-        }
-    }
+    func fetch() async -> AccessTokenReply { await AccessTokenReply(to: request, over: client, time) }
 
     var request: OutboundRequest {
         let url: String
