@@ -37,9 +37,7 @@ package final class MPNSProvider: RequestProvider {
 
     func makePool(_ order: PageOrder) -> RequestPool? {
         guard let credential = order.credential.mpns else { return nil }
-        var options = OutboundClient.Options()
-        options.caFile = configuration.caFile
-        options.identity = credential.identity
+        let options = OutboundClient.Options(caFile: configuration.caFile, identity: credential.identity)
         let (group, time, logger) = (surroundings.group, surroundings.time, surroundings.logger)
         guard let client = try? OutboundClient(options, group: group, time: time) else { return nil }
         let exchange = MPNSExchange(rules: configuration.addressRules, time: time, logger: logger)
