@@ -1,5 +1,4 @@
 package import ArgumentParser
-import Foundation
 import PealWorlds
 
 /// `peal-lab evaluate`: the lift of each policy in a synthetic world.
