@@ -63,10 +63,10 @@ struct WNSExchange: RequestExchange {
         return String(base) + ".0"
     }
 
-    private static func state(_ reply: OutboundReply, now: Timestamp) -> WNSVerdicts.State {
+    private static func state(_ reply: OutboundReply, now: Timestamp) -> WindowsState {
         func header(_ name: String) -> String { reply.headers.first(name: name) ?? "" }
         let status = header("x-wns-status")
-        return WNSVerdicts.State(
+        return WindowsState(
             // Some services still send the older name.
             notification: (status.isEmpty ? header("x-wns-notificationstatus") : status).lowercased(),
             device: header("x-wns-deviceconnectionstatus").lowercased(),
