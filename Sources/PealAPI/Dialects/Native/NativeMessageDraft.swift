@@ -1,8 +1,8 @@
 internal import PealCore
 internal import PealShapes
 
-/// A message as a request contains it. `NativeMessageReader` checks what depends on the app, the configuration or several
-/// parts. In a change, nil is a part that the request does not contain.
+/// A message as a request contains it. `NativeMessageReader` checks what depends on the app, the configuration or
+/// several parts. In a change, nil is a part that the request does not contain.
 struct NativeMessageDraft: Sendable {
     var campaignID: String?
     var isTest = false
