@@ -15,7 +15,6 @@ package struct APIServices: Sendable {
     let recentApps: RecentReads<AppReference, RecentApp>
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
-    let registrations: RegistrationQuota
     let refusals: Refusals
     let usage: KeyUsage
     package let http: HTTPMetrics
@@ -43,7 +42,6 @@ package struct APIServices: Sendable {
         usage = KeyUsage(time: time)
         quotas = RequestQuotas(
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
-        registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: verbs.hasher, time: time)
         recentApps = RecentReads(store: store, time: time)
         experiments = ExperimentReports(store: store, time: time)

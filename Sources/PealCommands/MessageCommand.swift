@@ -39,7 +39,7 @@ struct MessageSendCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        let sender = try MessageSender(app, options)
         let body = try draft.document()
         try await confirmation.confirm(body, sender)
         // With --json, a command prints one document: the end of the message, or the answer if the end stays unknown.
@@ -61,7 +61,7 @@ struct MessageTestCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        let sender = try MessageSender(app, options)
         _ = try await sender.send(try draft.document([("test", true)]), idempotencyKey: nil)
     }
 }
@@ -83,7 +83,7 @@ struct MessageUpdateCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        let sender = try MessageSender(app, options)
         let (path, given) = (try app.path(name.segments), try draft.document())
         guard let parts = given.objectValue, !parts.isEmpty else {
             throw CommandFailure.usage("nothing to change; give at least one option, such as --title")
@@ -187,7 +187,7 @@ struct MessageValidateCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        let sender = try MessageSender(app, options)
         try await sender.check(try draft.document())
     }
 }
@@ -198,8 +198,7 @@ struct MessageExplainCommand: AsyncParsableCommand {
         commandName: "explain", abstract: "Show what happened to a message for one device.",
         aliases: ["deliveries"])
 
-    @Argument(help: "Id of the message.")
-    var id: String
+    @OptionGroup var name: MessageResource.Name
 
     @Option(help: "Id of the device.")
     var device: String?
@@ -218,7 +217,7 @@ struct MessageExplainCommand: AsyncParsableCommand {
         guard [device, user, address].count(where: { $0 != nil }) == 1 else {
             throw CommandFailure.usage("give exactly one of --device, --user and --address")
         }
-        let path = try app.path(["messages", id, "deliveries"]).adding("device", device).adding("user", user)
+        let path = try app.path(name.segments + ["deliveries"]).adding("device", device).adding("user", user)
             .adding("address", address)
         options.show(
             try await options.client().list(path, limit: list.limit), columns: ["at", "device", "event", "detail"])

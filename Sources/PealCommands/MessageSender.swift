@@ -7,6 +7,12 @@ struct MessageSender {
     let app: String
     let options: ClientOptions
 
+    init(_ app: AppOptions, _ options: ClientOptions) throws(CommandFailure) {
+        client = try options.client()
+        self.app = try app.id()
+        self.options = options
+    }
+
     /// Lets the server check the message, and prints the result. Sends nothing, and also runs in a dry run.
     /// - Throws: `refused` for an invalid message.
     func check(_ body: JSON) async throws(CommandFailure) {

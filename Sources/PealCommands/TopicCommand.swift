@@ -17,8 +17,7 @@ struct TopicPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Create a topic, or change when it expires.")
 
-    @Argument(help: "Name of the topic.")
-    var name: String
+    @OptionGroup var name: TopicResource.Name
 
     @Option(help: "Time (RFC 3339) when the topic expires: from then on it is not listed and cannot be targeted.")
     var expiresAt: String?
@@ -28,7 +27,7 @@ struct TopicPutCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path(["topics", name])
+        let path = try app.path(name.segments)
         let document = try body.body([("expires_at", .text(expiresAt))])
         options.show(try await options.client().send(.put, path, body: document))
     }

@@ -21,8 +21,7 @@ struct WebhookPutCommand: AsyncParsableCommand {
                 --authentication signature --secret-file whsec.txt
             """)
 
-    @Argument(help: "Name of the webhook.")
-    var name: String
+    @OptionGroup var name: WebhookResource.Name
 
     @Option(help: "URL of the receiver (https).")
     var url: String?
@@ -49,7 +48,7 @@ struct WebhookPutCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path(["webhooks", name])
+        let path = try app.path(name.segments)
         options.show(try await options.client().send(.put, path, body: try document()))
     }
 
@@ -88,8 +87,7 @@ struct WebhookRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry", abstract: "Retry a failed delivery for another day, or a pending one immediately.")
 
-    @Argument(help: "Name of the webhook.")
-    var name: String
+    @OptionGroup var name: WebhookResource.Name
 
     @Argument(help: "Id of the delivery.")
     var id: String
@@ -101,7 +99,7 @@ struct WebhookRetryCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path(["webhooks", name, "deliveries", id, "retry"])
+        let path = try app.path(name.segments + ["deliveries", id, "retry"])
         options.show(
             try await options.client().send(.post, path, body: .empty, idempotencyKey: idempotencyKey))
     }

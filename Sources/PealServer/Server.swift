@@ -180,7 +180,7 @@ struct Server {
         _ connections: Connections
     ) -> APIServices {
         let failures = AuthenticationFailures(
-            perMinute: configuration.limits.authenticationFailuresPerMinute, time: time, logger: logger)
+            perMinute: configuration.checked.integer(.authenticationFailures), time: time, logger: logger)
         let http = HTTPMetrics()
         return APIServices(
             verbs, options: APIOptions(configuration),
@@ -343,23 +343,24 @@ struct BackgroundService: Service {
 
 extension APIOptions {
     fileprivate init(_ configuration: ServerConfiguration) {
+        let checked = configuration.checked
         self.init()
-        messageLifeSeconds = configuration.limits.messageLifeSeconds
-        requestBodyBytesMax = configuration.limits.bodyBytesMax
+        messageLifeSeconds = Int64(checked.integer(.messageLife))
+        requestBodyBytesMax = checked.integer(.requestBodyBytes)
+        jsonValuesMax = checked.integer(.jsonValues)
+        requestsPerKeyPerSecond = checked.integer(.requestsPerKey)
+        requestsPerAppPerSecond = checked.integer(.requestsPerApp)
+        devicesPerAppMax = checked.integer(.devicesPerApp)
+        topicsPerDeviceMax = checked.integer(.topicsPerDevice)
+        contextPushHoldSeconds = Int64(checked.integer(.contextPushHold))
+        contextPushWindowSecondsMax = Int64(checked.integer(.contextPushWindow)) * 3600
+        pivotalImmediateSeconds = Int64(checked.integer(.pivotalImmediate))
+        richieTopicsMax = checked.integer(.richieTopics)
+        richieUsersMax = checked.integer(.richieUsers)
         servesMetrics = configuration.metricsPort == nil
-        contextPushHoldSeconds = Int64(configuration.dialects.contextPushHoldSeconds)
-        contextPushWindowSecondsMax = Int64(configuration.dialects.contextPushWindowHoursMax) * 3600
-        pivotalImmediateSeconds = Int64(configuration.dialects.pivotalImmediateSeconds)
-        richieTopicsMax = configuration.dialects.richieTopicsMax
-        richieUsersMax = configuration.dialects.richieUsersMax
-        version = PealVersion.current
-        jsonValuesMax = configuration.limits.jsonValuesMax
-        trustedProxies = configuration.http.trustedProxies
-        requestsPerKeyPerSecond = configuration.limits.requestsPerKeyPerSecond
-        requestsPerAppPerSecond = configuration.limits.requestsPerAppPerSecond
         hasAdminListener = configuration.adminListener != nil
-        devicesPerAppMax = configuration.limits.devicesPerAppMax
-        topicsPerDeviceMax = configuration.limits.topicsPerDeviceMax
+        trustedProxies = configuration.http.trustedProxies
         shownConfiguration = configuration.shown
+        version = PealVersion.current
     }
 }

@@ -94,7 +94,7 @@ extension ConsoleServices {
                 trustedProxies: configuration.http.trustedProxies, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds, isStoreEmbedded: !configuration.store.isShared),
             operations: operations,
-            native: .shapes(providers: api.providers, lifeSecondsMax: configuration.limits.messageLifeSeconds) {
+            native: .shapes(providers: api.providers, lifeSecondsMax: api.options.messageLifeSeconds) {
                 api.addressRules
             },
             logger: api.logger)

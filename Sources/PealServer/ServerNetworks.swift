@@ -6,16 +6,17 @@ internal import PealProviders
 
 extension ConfigurationKey {
     fileprivate static let apnsProductionURL = ConfigurationKey(
-        "providers.apns.production.url", .url(), default: "https://api.push.apple.com", "APNs in production")
+        "providers.apns.production.url", .url(), default: APNsConfiguration.URLs.production.send,
+        "APNs in production")
     fileprivate static let apnsSandboxURL = ConfigurationKey(
-        "providers.apns.sandbox.url", .url(), default: "https://api.sandbox.push.apple.com", "APNs in the sandbox")
+        "providers.apns.sandbox.url", .url(), default: APNsConfiguration.URLs.sandbox.send,
+        "APNs in the sandbox")
     fileprivate static let apnsProductionManagementURL = ConfigurationKey(
         "providers.apns.production.management.url", .url(),
-        default: "https://api-manage-broadcast.push.apple.com:2196", "Channel management of APNs in production")
+        default: APNsConfiguration.URLs.production.management, "Channel management of APNs in production")
     fileprivate static let apnsSandboxManagementURL = ConfigurationKey(
         "providers.apns.sandbox.management.url", .url(),
-        default: "https://api-manage-broadcast.sandbox.push.apple.com:2195", "Channel management of APNs in the sandbox"
-    )
+        default: APNsConfiguration.URLs.sandbox.management, "Channel management of APNs in the sandbox")
     fileprivate static let apnsProductionBroadcastURL = ConfigurationKey(
         "providers.apns.production.broadcast.url", .url(),
         "APNs for broadcasts in production; defaults to the URL for other notifications")
@@ -23,7 +24,8 @@ extension ConfigurationKey {
         "providers.apns.sandbox.broadcast.url", .url(),
         "APNs for broadcasts in the sandbox; defaults to the URL for other notifications")
     fileprivate static let apnsConnectionsMax = ConfigurationKey(
-        "providers.apns.connections.max", .integer(1...64, unit: "connections"), default: "4",
+        "providers.apns.connections.max", .integer(1...64, unit: "connections"),
+        default: String(Limits.connectionsPerPoolMax),
         "Connections to one APNs host for each credential")
 }
 
@@ -77,14 +79,14 @@ extension APNsConfigurationError {
 
 extension ConfigurationKey {
     fileprivate static let fcmURL = ConfigurationKey(
-        "providers.fcm.url", .url(), default: "https://fcm.googleapis.com",
-        "FCM; a path in it is put before /v1/projects"
-    )
+        "providers.fcm.url", .url(), default: FCMConfiguration.urlDefault,
+        "FCM; a path in it is put before /v1/projects")
     fileprivate static let fcmTokenHosts = ConfigurationKey(
         "providers.fcm.token.allowed.hosts", .hosts,
         "Hosts other than Google's that a service account's token_uri may name")
     fileprivate static let fcmConnectionsMax = ConfigurationKey(
-        "providers.fcm.connections.max", .integer(1...64, unit: "connections"), default: "4",
+        "providers.fcm.connections.max", .integer(1...64, unit: "connections"),
+        default: String(Limits.connectionsPerPoolMax),
         "Connections to FCM for each credential")
     fileprivate static let fcmRate = ConfigurationKey(
         "providers.fcm.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
@@ -102,7 +104,7 @@ extension ServerNetwork {
         hosts: { configuration in
             let url = configuration.checked.text(.fcmURL)
             // Google's token endpoint. A service account for another FCM server has its own token endpoint.
-            let isGoogle = url.hasPrefix("https://fcm.googleapis.com")
+            let isGoogle = url.hasPrefix(FCMConfiguration.urlDefault)
             return [
                 ProviderHost(.fcm, url), isGoogle ? ProviderHost(.fcm, "https://oauth2.googleapis.com") : nil,
             ].compactMap { $0 }
@@ -124,11 +126,11 @@ extension ServerNetwork {
 
 extension ConfigurationKey {
     fileprivate static let wnsTokenURL = ConfigurationKey(
-        "providers.wns.token.url", .url(), default: "https://login.live.com/accesstoken.srf",
+        "providers.wns.token.url", .url(), default: WNSConfiguration.tokenURLDefault,
         "Token endpoint of WNS for Microsoft Store apps")
     fileprivate static let wnsTenantTokenURL = ConfigurationKey(
         "providers.wns.tenant.token.url", .text,
-        default: "https://login.microsoftonline.com/{tenant_id}/oauth2/v2.0/token",
+        default: WNSConfiguration.tenantTokenURLDefault,
         "Token endpoint of WNS for Windows App SDK apps; {tenant_id} is replaced with the tenant of the credential")
     fileprivate static let wnsHosts = ConfigurationKey(
         "providers.wns.allowed.hosts", .hosts,

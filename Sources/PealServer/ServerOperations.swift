@@ -17,20 +17,6 @@ struct ServerOperations: Operations {
     let time: any TimeSource
     private let recent = RecentFacts()
 
-    init(
-        store: SQLStore, delivery: DeliveryService, courier: WebhookCourier, connections: Connections,
-        failures: AuthenticationFailures, http: HTTPMetrics, isPaused: Bool, time: any TimeSource
-    ) {
-        self.store = store
-        self.delivery = delivery
-        self.courier = courier
-        self.connections = connections
-        self.failures = failures
-        self.http = http
-        self.isPaused = isPaused
-        self.time = time
-    }
-
     func readiness() async -> [(subsystem: String, failure: String?)] {
         // Checked first, because a locked store answers late.
         var failure = writeFailure

@@ -207,7 +207,7 @@ package struct Rule<Root: Sendable>: Sendable {
         let list = names.map { "`\($0)`" }.joined(separator: ", ")
         return Rule(
             "Give at least one of \(list).", isForChanges: false,
-            violation: { describing in ["not": ["anyOf": .array(names.map { .present([$0], describing) })]] }
+            violation: { ["not": .somePresent(names, $0)] }
         ) { _, given, reading throws(PealError) in
             if !names.contains(where: given.has) {
                 throw PealError(.missingField, message, field: field.map { reading.path($0) } ?? reading.path)
@@ -225,6 +225,16 @@ extension JSON {
             "required": .array(names.map(JSON.string)),
             "properties": .object(JSON.Members(names.map { ($0, value) })),
         ]
+    }
+
+    /// A schema of objects that have at least one of these members, as in `present`.
+    package static func somePresent(_ names: [String], _ describing: Describing) -> JSON {
+        ["anyOf": .array(names.map { .present([$0], describing) })]
+    }
+
+    /// A schema of objects in which this member is a list that is not empty.
+    package static func filledList(_ name: String) -> JSON {
+        ["required": [.string(name)], "properties": .object(JSON.Members([(name, ["type": "array", "minItems": 1])]))]
     }
 }
 

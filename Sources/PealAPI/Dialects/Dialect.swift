@@ -134,6 +134,20 @@ struct KeyKind: Sendable {
     }
 }
 
+extension Query {
+    /// A whole number; nil if it is missing or empty.
+    /// - Throws: `invalid_field` for anything else and outside of `range`.
+    func integer<Number: FixedWidthInteger>(
+        _ name: String, in range: ClosedRange<Number>
+    ) throws(PealError) -> Number? {
+        guard let text = self[name] else { return nil }
+        guard let number = Number(text), range.contains(number) else {
+            throw .invalid(name, "\(name) must be an integer from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}
+
 extension StoreReading {
     /// The app that a dialect's request names: by its id of that dialect or by its own id. nil for an unknown name.
     func app(named name: String, in dialect: DialectName) throws -> App? {

@@ -77,7 +77,7 @@ enum ComposePages {
         page.scripts = ["compose.js"]
         page.actions = "<a class=\"button\" href=\"\(call.link("drafts"))\">\(texts[.draftsAndTemplates])</a>"
         page.body = """
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
+            \(call.problem(error))
             \(HTML.when(!leftOut.isEmpty, "<p class=\"notice warn\">\(texts(.leftOut, leftOut.joined(separator: ", ")))</p>"))
             <form method="post" action="\(call.link("compose"))" class="compose" id="compose" \
             data-keep\(if: call.isPosted, " data-sent") data-check="\(call.link("compose", "check"))">\(call.formStart)\

@@ -39,7 +39,7 @@ enum CredentialPages {
         return """
             <section class="card" id="\(network.name.rawValue)"><h2>\(network.title)</h2>
             \(HTML.each(own) { record in credential(call, record, outcome) })
-            \(HTML.with(outcome?.error) { "<p class=\"notice bad\" role=\"alert\">\(call.texts.message($0))</p>" })
+            \(call.problem(outcome?.error))
             <details\(if: outcome != nil && call.form["kind"] != nil, " open")><summary>\
             \(own.isEmpty ? call.texts[.addCredential] : call.texts[.replaceCredential])</summary>
             \(form(call, network, outcome))</details></section>

@@ -85,7 +85,7 @@ enum HomePage {
                 more: " maxlength=\"255\" spellcheck=\"false\""),
         ]
         page.body = """
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
+            \(call.problem(error))
             <form method="post" action="/console/new-app" class="card narrow" data-keep\(if: call.isPosted, " data-sent")>\
             \(call.formStart)\(fields.map(\.html))\
             <button class="primary">\(texts[.makeApp])</button></form>
@@ -142,29 +142,5 @@ enum Attention {
         return """
             <section class="notice warn"><h2>\(call.texts[.needsAttention])</h2><ul>\(items)</ul></section>
             """
-    }
-}
-
-/// Checks user input.
-enum ConsoleText {
-    /// Refuses the name of an object that exists, unless the form was opened to change that object.
-    /// - Parameter opened: the name of what was opened; nil for something new.
-    /// - Throws: `conflict`, naming the field.
-    static func refuse(_ name: String, field: String, exists: Bool, opened: String?) throws(PealError) {
-        guard exists, name != opened else { return }
-        throw PealError(.conflict, "\(name) already exists; open it to change it, or choose another name", field: field)
-    }
-
-    /// - Parameter max: characters (code points), as the API counts them.
-    /// - Throws: `missing_field`; `invalid_field` for control characters or too many characters.
-    static func checked(_ text: String?, named name: String, max: Int) throws(PealError) -> String {
-        guard let text, !text.isEmpty else { throw .missing(name) }
-        guard text.unicodeScalars.count <= max else {
-            throw .invalid(name, "\(name) may have at most \(max) characters")
-        }
-        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw .invalid(name, "\(name) must not contain control characters")
-        }
-        return text
     }
 }

@@ -70,7 +70,7 @@ enum KeyPages {
             error: texts.message(error, at: "days"), more: " inputmode=\"numeric\"")
         return """
             <section class="card narrow"><h2>\(texts[.newKey])</h2>
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
+            \(call.problem(error))
             <form method="post" action="\(call.link("keys"))" data-keep\(if: isGiven, " data-sent")>\(call.formStart)\(name.html)
             <fieldset class="field"><legend>\(texts[.scopes])</legend><div class="boxes">\
             \(HTML.each(APIKey.Scope.allCases.filter(call.may)) { scope in

@@ -82,7 +82,7 @@ enum SegmentPages {
             more: " spellcheck=\"false\" class=\"code\"")
         return """
             <section class="card narrow" id="edit"><h2>\(texts[.editSegment])</h2>
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
+            \(call.problem(error))
             \(HTML.with(count) { "<p class=\"notice good\" role=\"status\">\(texts.devices($0))</p>" })
             <form method="post" action="\(call.link("segments"))" data-keep\(if: call.isPosted, " data-sent")>\(call.formStart)\
             \(HTML.with(edited) { "<input type=\"hidden\" name=\"edit\" value=\"\($0.name)\">" })\(name.html)\(condition.html)

@@ -73,7 +73,7 @@ enum WebhookPages {
         let kinds = call.services.options.webhookKinds.map { ($0, $0) }
         return """
             <section class="card narrow" id="edit"><h2>\(texts[given["edit"] == nil ? .newWebhook : .editWebhook])</h2>
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
+            \(call.problem(error))
             <form method="post" action="\(call.link("webhooks"))" data-keep\(if: call.isPosted, " data-sent")>\(call.formStart)\
             \(HTML.with(given["edit"]) { "<input type=\"hidden\" name=\"edit\" value=\"\($0)\">" })
             \(field("name", .name, required: true))\(field("url", .url, required: true))

@@ -39,6 +39,11 @@ extension PageCall {
     /// only `csrf` are not asked.
     var askingFormStart: HTML { formStart + "<input type=\"hidden\" name=\"ask\" value=\"1\">" }
 
+    /// Why a form was refused; empty without an error.
+    func problem(_ error: PealError?) -> HTML {
+        HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" }
+    }
+
     /// A form that is only a button.
     func button(_ label: String, to path: String, _ style: String = "", confirm: String? = nil) -> HTML {
         """

@@ -130,3 +130,27 @@ private struct BenchAPNs: Sendable {
             deadline: BenchTime().uptime + .seconds(600), control: SendControl())
     }
 }
+
+/// CPU time of this process.
+private enum ProcessTime {
+    /// Seconds in user and kernel mode.
+    static var cpuSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// The system's clocks.
+private struct BenchTime: TimeSource {
+    private static let start = ContinuousClock.now
+
+    var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+    var uptime: Duration { ContinuousClock.now - Self.start }
+    func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+}
+
+/// The system's randomness.
+private struct BenchRandomness: Randomness {
+    func next() -> UInt64 { .random(in: .min ... .max) }
+}

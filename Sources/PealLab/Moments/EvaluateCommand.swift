@@ -1,5 +1,4 @@
 package import ArgumentParser
-import Foundation
 import PealWorlds
 
 /// `peal-lab evaluate`: the lift of each policy in a synthetic world.
@@ -153,102 +152,5 @@ struct FirstWorldChoices {
         }
         if !(0...1).contains(assumedArrival ?? 1) { return "--assumed-arrival must be a number from 0 to 1." }
         return nil
-    }
-}
-
-/// Means over seeds, and the worst of them.
-struct EvaluationSummary: Codable {
-    let seeds: [Int]
-    /// See `Evaluation`.
-    let windowHours: Int?
-    let world: String?
-    let users: Int
-    let lift: [String: Double]
-    /// Over the seeds in which the observable oracle has a positive lift; nil if there are none.
-    let efficiency: [String: Double?]
-    let worst: [String: Double?]
-    /// Standard errors of the means of E.
-    let errors: [String: Double]
-
-    enum CodingKeys: String, CodingKey {
-        case seeds, users, lift, worst, world
-        case windowHours = "window_hours"
-        case efficiency = "E"
-        case errors = "E_standard_error"
-    }
-
-    init(_ evaluations: [Evaluation]) {
-        seeds = evaluations.map(\.seed)
-        windowHours = evaluations.first?.windowHours
-        world = evaluations.first?.world
-        users = evaluations.first?.users ?? 0
-        func values(_ label: String) -> [Double] { evaluations.compactMap { $0.efficiency[label] ?? nil } }
-        func over<Value>(_ names: [String], _ value: (String) -> Value) -> [String: Value] {
-            Dictionary(uniqueKeysWithValues: names.map { ($0, value($0)) })
-        }
-        lift = over(Evaluation.policies) { policy in
-            PocketDayTrial.mean(evaluations.compactMap { $0.lift[policy] })
-        }
-        efficiency = over(Evaluation.labelCounts) { values($0).isEmpty ? nil : PocketDayTrial.mean(values($0)) }
-        worst = over(Evaluation.labelCounts) { values($0).min() }
-        errors = over(Evaluation.labelCounts) { label in
-            let sample = values(label)
-            let mean = PocketDayTrial.mean(sample)
-            let squares = sample.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
-            let count = Double(sample.count)
-            return count > 1 ? (squares / (count - 1) / count).squareRoot() : 0
-        }
-    }
-
-    var table: String {
-        let rows = Evaluation.labelCounts.map { label in
-            let numbers = [efficiency[label] ?? nil, errors[label], worst[label] ?? nil].map(Evaluation.percent)
-            return "\(Evaluation.padded(label, 8)) mean \(numbers[0]) ± \(numbers[1]), worst \(numbers[2])"
-        }
-        return Evaluation.liftTable(lift) + "\n\nE over \(seeds.count) seeds, by labels\n"
-            + rows.joined(separator: "\n")
-            + "\n\n" + Evaluation.ratios(lift)
-    }
-
-    func json() throws -> String { try Evaluation.encoded(self) }
-}
-
-extension Evaluation {
-    func json() throws -> String { try Self.encoded(self) }
-
-    var line: String {
-        let numbers = Self.labelCounts.map { "\($0) \(Self.percent(efficiency[$0] ?? nil))" }
-        let window = windowHours.map { "\($0) h, " } ?? ""
-        return "seed \(seed), \(window)E: " + numbers.joined(separator: ", ")
-    }
-
-    var table: String {
-        let rows = Self.labelCounts.map { Self.padded($0, 8) + Self.percent(efficiency[$0] ?? nil) }
-        return Self.liftTable(lift) + "\n\nE, the share of the observable oracle's lift, by labels\n"
-            + rows.joined(separator: "\n") + "\n\n" + Self.ratios(lift)
-    }
-
-    static func liftTable(_ lift: [String: Double]) -> String {
-        "Lift of opens over immediate delivery\n"
-            + policies.map { padded($0, 20) + percent(lift[$0]) }.joined(separator: "\n")
-    }
-
-    /// Opens of the full model as multiples of the simplest alternatives.
-    static func ratios(_ lift: [String: Double]) -> String {
-        let model = 1 + (lift["model_all"] ?? .nan)
-        let sendTime = model / (1 + (lift["sto_lr"] ?? .nan))
-        return String(format: "Opens: %.2f × learned send-time, %.2f × immediate", sendTime, model)
-    }
-
-    static func percent(_ share: Double?) -> String { share.map { String(format: "%6.1f %%", 100 * $0) } ?? "     –" }
-
-    static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(width - text.count, 1))
-    }
-
-    static func encoded(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 }

@@ -57,19 +57,11 @@ struct PhonePolicy {
 
     /// The wakes at which phones show, one for each message.
     func choices(_ model: MomentModel, assumedArrival: Double? = nil) -> [Int] {
-        let (test, known) = (trial.test, FeatureSchema.knownCount)
+        let test = trial.test
         return (0..<test.count).map { message in
-            let first = message * test.wakeCount
-            let steps = (0..<test.wakeCount).map { wake in
-                StoppingRule.Wake(
-                    knownScore: model.knownScore(grid[first + wake].prefix(known)), ownHour: ownHours[first + wake])
-            }
-            let rule = StoppingRule(
-                wakes: Array(steps.dropLast()), deadline: steps[test.wakeCount - 1], table: model.table,
-                arrival: assumedArrival ?? model.arrival)
-            for wake in 0..<test.wakeCount - 1 where test.arrived[first + wake] {
-                let sensed = model.sensedScore(grid[first + wake].dropFirst(known), at: ownHours[first + wake])
-                let probability = Logistic.probability(steps[wake].knownScore + sensed)
+            let (steps, rule) = plan(model, message, assumedArrival: assumedArrival)
+            for wake in 0..<test.wakeCount - 1 where test.arrived[message * test.wakeCount + wake] {
+                let probability = Logistic.probability(score(model, message, wake, steps))
                 if probability >= rule.continuationValues[wake] { return wake }
             }
             return test.wakeCount - 1
@@ -78,19 +70,31 @@ struct PhonePolicy {
 
     /// Predicted and true probabilities over the test, for charts.
     func predictions(_ model: MomentModel, message: Int) -> (scores: [Double], rule: StoppingRule) {
-        let (test, known) = (trial.test, FeatureSchema.knownCount)
-        let first = message * test.wakeCount
-        let steps = (0..<test.wakeCount).map { wake in
-            StoppingRule.Wake(
-                knownScore: model.knownScore(grid[first + wake].prefix(known)), ownHour: ownHours[first + wake])
+        let (steps, rule) = plan(model, message)
+        return (steps.indices.map { score(model, message, $0, steps) }, rule)
+    }
+
+    /// What is known about the wakes of a message in advance, and the rule that follows from it.
+    private func plan(
+        _ model: MomentModel, _ message: Int, assumedArrival: Double? = nil
+    ) -> (steps: [StoppingRule.Wake], rule: StoppingRule) {
+        let wakeCount = trial.test.wakeCount
+        let steps = (0..<wakeCount).map { wake in
+            let row = message * wakeCount + wake
+            return StoppingRule.Wake(
+                knownScore: model.knownScore(grid[row].prefix(FeatureSchema.knownCount)), ownHour: ownHours[row])
         }
         let rule = StoppingRule(
-            wakes: Array(steps.dropLast()), deadline: steps[test.wakeCount - 1], table: model.table,
-            arrival: model.arrival)
-        let scores = (0..<test.wakeCount).map {
-            steps[$0].knownScore + model.sensedScore(grid[first + $0].dropFirst(known), at: ownHours[first + $0])
-        }
-        return (scores, rule)
+            wakes: Array(steps.dropLast()), deadline: steps[wakeCount - 1], table: model.table,
+            arrival: assumedArrival ?? model.arrival)
+        return (steps, rule)
+    }
+
+    /// The score at a wake, with what the phone senses there.
+    private func score(_ model: MomentModel, _ message: Int, _ wake: Int, _ steps: [StoppingRule.Wake]) -> Double {
+        let row = message * trial.test.wakeCount + wake
+        return steps[wake].knownScore
+            + model.sensedScore(grid[row].dropFirst(FeatureSchema.knownCount), at: ownHours[row])
     }
 }
 

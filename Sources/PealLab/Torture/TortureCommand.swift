@@ -91,20 +91,18 @@ struct TortureCommand: AsyncParsableCommand {
         var setting = TortureSetting(binaries: binaries ?? own)
         (setting.store, setting.pagesInFlight, setting.drainSeconds) = (store, pages, drain)
         let isQuiet = json
-        let run = TortureRun(TortureSchedule(plan), setting) { if !isQuiet { Self.say("  \($0)") } }
+        let run = TortureRun(TortureSchedule(plan), setting) { if !isQuiet { StandardStream.print("  \($0)") } }
         do {
             let result = try await run.run()
-            Self.say(json ? Self.document(seed, result).text : Self.text(seed, result))
+            StandardStream.print(json ? Self.document(seed, result).text : Self.text(seed, result))
             return result.verdict.violations.isEmpty
         } catch {
             let text = "seed \(seed): could not be run: \(error)"
-            Self.say(json ? (["seed": .string("\(seed)"), "error": .string("\(error)")] as JSON).text : text)
+            StandardStream.print(
+                json ? (["seed": .string("\(seed)"), "error": .string("\(error)")] as JSON).text : text)
             return false
         }
     }
-
-    /// Prints without buffering.
-    private static func say(_ text: String) { StandardStream.print(text) }
 
     private static func text(_ seed: UInt64, _ result: TortureRun.Result) -> String {
         let verdict = result.verdict

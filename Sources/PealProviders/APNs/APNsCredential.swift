@@ -23,9 +23,9 @@ enum APNsCredential {
 
     /// - Throws: `invalid_field`, naming the field.
     static func check(_ credential: Credential.APNsToken) throws(PealError) {
-        try checkName(credential.keyID, field: "key_id")
-        try checkName(credential.teamID, field: "team_id")
-        try checkName(credential.bundleID, field: "bundle_id")
+        try CredentialChecks.check(name: credential.keyID, field: "key_id")
+        try CredentialChecks.check(name: credential.teamID, field: "team_id")
+        try CredentialChecks.check(name: credential.bundleID, field: "bundle_id")
         _ = try signingKey(credential.privateKey)
     }
 
@@ -38,15 +38,6 @@ enum APNsCredential {
         }
         return key
     }
-
-    /// Allows only characters that are safe in header values and paths, where names end up.
-    static func checkName(_ name: String, field: String) throws(PealError) {
-        let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
-        guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
-            throw .invalid(
-                field, "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
-        }
-    }
 }
 
 extension APNsCredential {
@@ -54,7 +45,7 @@ extension APNsCredential {
     private static func examine(
         _ credential: Credential.APNsCertificate, now: Timestamp
     ) throws(PealError) -> CredentialExamination {
-        try checkName(credential.bundleID, field: "bundle_id")
+        try CredentialChecks.check(name: credential.bundleID, field: "bundle_id")
         let certificate = try LeafCertificate(credential.identity, now: now)
         let topics = certificate.apnsTopics
         guard topics.isEmpty || isAllowed(credential.bundleID, topics) else {

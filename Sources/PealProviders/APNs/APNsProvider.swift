@@ -6,7 +6,7 @@ package final class APNsProvider: Provider {
     /// The broadcast channels of apps.
     package let channels: any ChannelDirectory
 
-    fileprivate let pools: APNsPools
+    private let pools: APNsPools
     private let surroundings: ProviderSurroundings
 
     /// - Throws: `APNsConfigurationError` if a URL is unusable; another error if the CA file is.
@@ -27,6 +27,11 @@ package final class APNsProvider: Provider {
 
     package var reasons: Set<String> { APNsVerdicts.reasons }
     package var channelDirectory: (any ChannelDirectory)? { channels }
+    /// How many signing keys are held; a key is released with its last connection. For tests.
+    var signingKeyCount: Int { pools.tokens.keyCount }
+
+    /// Apple gives a malformed device token and one of the other environment the same answer.
+    package func doubtsEnvironment(_ reason: String) -> Bool { reason == "BadDeviceToken" }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try APNsRendering.notification(order)
@@ -46,9 +51,7 @@ package final class APNsProvider: Provider {
     }
 
     package func send(_ order: PageOrder) {
-        guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
-            return order.flight.answerRest(.unsent("NoVariant"))
-        }
+        guard order.hasEveryVariant else { return order.flight.answerRest(.unsent("NoVariant")) }
         let (route, credential) = (order.slice.route, order.credential)
         if let entry = pools.known(route, fingerprint: order.fingerprint) { return submit(order, entry) }
         guard case .certificate = credential.apns else {
@@ -93,16 +96,6 @@ extension APNsPools.Entry {
         guard needsToken || !isKnown else { return nil }
         return ProviderAnswer(.verdict(.rejectMessage), reason: Self.notInCertificate)
     }
-}
-
-extension APNsProvider {
-    /// How many signing keys are held; a key is released with its last connection. For tests.
-    var signingKeyCount: Int { pools.tokens.keyCount }
-}
-
-extension APNsProvider {
-    /// Apple gives a malformed device token and one of the other environment the same answer.
-    package func doubtsEnvironment(_ reason: String) -> Bool { reason == "BadDeviceToken" }
 }
 
 /// Asks APNs whether it accepts a credential: sends a background push without content to a device token of zeros, which

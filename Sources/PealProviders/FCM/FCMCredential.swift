@@ -8,9 +8,11 @@ enum FCMCredential {
     static func examine(
         _ account: Credential.FCMServiceAccount, tokenHosts: TokenHosts
     ) throws(PealError) -> CredentialExamination {
-        try checkName(account.projectID, field: "project_id")
+        try CredentialChecks.check(name: account.projectID, field: "project_id", in: "service_account")
         try checkEmail(account.clientEmail)
-        if let id = account.privateKeyID { try checkName(id, field: "private_key_id") }
+        if let id = account.privateKeyID {
+            try CredentialChecks.check(name: id, field: "private_key_id", in: "service_account")
+        }
         _ = try signingKey(account.privateKey)
         guard tokenHosts.contains(account.tokenURI) else {
             throw .invalid(
@@ -37,15 +39,6 @@ enum FCMCredential {
                 "private_key must be an RSA key of at least 2,048 bits in PEM, as in Google's JSON file")
         }
         return key
-    }
-
-    private static func checkName(_ name: String, field: String) throws(PealError) {
-        let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
-        guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
-            throw .invalid(
-                "service_account.\(field)",
-                "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
-        }
     }
 
     private static func checkEmail(_ email: String) throws(PealError) {

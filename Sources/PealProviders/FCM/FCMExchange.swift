@@ -59,11 +59,7 @@ struct FCMTokenSource: AccessTokenSource {
             url: account.tokenURI,
             headers: ["content-type": "application/x-www-form-urlencoded", "accept": "application/json"],
             body: Array("grant_type=\(Self.grantType)&assertion=\(assertion)".utf8))
-        do {
-            return AccessTokenReply(try await client.send(request), now: time.now)
-        } catch {
-            return AccessTokenReply(error)
-        }
+        return await AccessTokenReply(to: request, over: client, time)
     }
 
     /// A JWT in compact form, RS256: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 §3.3).

@@ -57,9 +57,7 @@ package final class FCMProvider: Provider {
 
     package func send(_ order: PageOrder) {
         let flight = order.flight
-        guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
-            return flight.answerRest(.unsent("NoVariant"))
-        }
+        guard order.hasEveryVariant else { return flight.answerRest(.unsent("NoVariant")) }
         guard let account = account(order.credential, fingerprint: order.fingerprint) else {
             let isClosed = state.withLock(\.accounts.isClosed)
             return flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
@@ -188,6 +186,9 @@ extension FCMProvider {
 
 /// Where FCM is and how it is reached. Set by the administrator only: no request may choose any of it.
 package struct FCMConfiguration: Sendable {
+    /// Google's host.
+    package static let urlDefault = "https://fcm.googleapis.com"
+
     /// `https://host[:port][/prefix]`; the prefix precedes `/v1/projects/…`.
     package var url: String
     /// Hosts that a service account's `token_uri` may name in addition to Google's: `host`, `host:port` or `.suffix`.
@@ -201,7 +202,7 @@ package struct FCMConfiguration: Sendable {
     package var startRatePerSecond: Int
 
     package init(
-        url: String = "https://fcm.googleapis.com", tokenAllowedHosts: [String] = [], caFile: String? = nil,
+        url: String = urlDefault, tokenAllowedHosts: [String] = [], caFile: String? = nil,
         connectionsPerPoolMax: Int = Limits.connectionsPerPoolMax, ratePerSecond: Int = Limits.fcmRatePerSecond,
         startRatePerSecond: Int = Limits.fcmStartRatePerSecond
     ) {

@@ -3,7 +3,7 @@ import PealCore
 /// Writes toasts: two texts, and the page of the app that a tap opens.
 enum MPNSToast {
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
+    static func element(_ fields: WindowsFields) throws(ContentRefusal) -> XMLElement {
         let texts = try texts(fields)
         let names = ["wp:Text1", "wp:Text2", "wp:Param"]
         let parts = zip(names, texts).compactMap { name, text in text.map { XMLElement(name, text: $0) } }
@@ -13,7 +13,7 @@ enum MPNSToast {
 
     /// The author's `title`, `subtitle` and `parameter`; without `fields`, the title and the body. If only one of them
     /// is given, it comes first.
-    private static func texts(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLText?] {
+    private static func texts(_ fields: WindowsFields) throws(ContentRefusal) -> [XMLText?] {
         if let own = try fields.object(.fields) {
             let members = MPNSFields(own, field: fields.field(.fields))
             return [try members.text("title"), try members.text("subtitle"), try members.text("parameter")]
@@ -80,7 +80,7 @@ enum MPNSTile {
     }
 
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
+    static func element(_ fields: WindowsFields) throws(ContentRefusal) -> XMLElement {
         let template = try template(fields)
         var id: XMLText?
         let parts: [XMLElement]
@@ -97,7 +97,7 @@ enum MPNSTile {
             [XMLElement("wp:Tile", [("Id", id), ("Template", template.name)], parts)])
     }
 
-    private static func template(_ fields: PlatformFields) throws(ContentRefusal) -> Template {
+    private static func template(_ fields: WindowsFields) throws(ContentRefusal) -> Template {
         let called = try fields.string(.type).flatMap { Template(name: $0) } ?? .plain
         guard let name = try fields.string(.template) else { return called }
         guard let template = Template(name: name) else {
@@ -106,7 +106,7 @@ enum MPNSTile {
         return template
     }
 
-    private static func common(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> [XMLElement] {
+    private static func common(_ template: Template, _ fields: WindowsFields) throws(ContentRefusal) -> [XMLElement] {
         var values: [String: XMLText] = [:]
         values["Title"] = try fields.title()
         values["Count"] = fields.content.badge.map { XMLText(min(max($0, 0), 99)) }

@@ -21,7 +21,7 @@ struct MPNSExchange: RequestExchange {
         _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
     ) async -> RequestJudgement {
         func header(_ name: String) -> String { (reply.headers.first(name: name) ?? "").lowercased() }
-        let state = MPNSVerdicts.State(
+        let state = WindowsState(
             notification: header("x-notificationstatus"), device: header("x-deviceconnectionstatus"),
             subscription: header("x-subscriptionstatus"), retryAfter: reply.retryAfter(now: time.now))
         logger.debug(

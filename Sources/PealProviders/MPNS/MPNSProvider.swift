@@ -18,9 +18,16 @@ package final class MPNSProvider: RequestProvider {
         try MPNSRendering.notification(order)
     }
 
+    /// MPNS also accepted notifications without a certificate, up to 500 per day and channel.
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         guard let client = credential.mpns else { throw .unsupported("kind") }
-        return try MPNSCredential.examine(client, now: now)
+        guard let identity = client.identity else {
+            return CredentialExamination(credential: credential, facts: .init())
+        }
+        let certificate = try LeafCertificate(identity, now: now)
+        return CredentialExamination(
+            credential: credential, facts: JSON.Members([("subject", .string(certificate.subject))]),
+            expiresAt: certificate.expiresAt)
     }
 
     package func check(_ address: Address) throws(PealError) {
@@ -37,9 +44,7 @@ package final class MPNSProvider: RequestProvider {
 
     func makePool(_ order: PageOrder) -> RequestPool? {
         guard let credential = order.credential.mpns else { return nil }
-        var options = OutboundClient.Options()
-        options.caFile = configuration.caFile
-        options.identity = credential.identity
+        let options = OutboundClient.Options(caFile: configuration.caFile, identity: credential.identity)
         let (group, time, logger) = (surroundings.group, surroundings.time, surroundings.logger)
         guard let client = try? OutboundClient(options, group: group, time: time) else { return nil }
         let exchange = MPNSExchange(rules: configuration.addressRules, time: time, logger: logger)

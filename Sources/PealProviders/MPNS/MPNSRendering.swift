@@ -7,7 +7,7 @@ enum MPNSRendering {
 
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
-        let fields = PlatformFields(order, MPNSContent.self)
+        let fields = WindowsFields(order, MPNSContent.self)
         let type = try type(fields, isBackground: order.options.isBackground)
         let body: [UInt8] =
             switch type {
@@ -52,7 +52,7 @@ enum MPNSRendering {
         return MPNSType.Delay.allCases.last { $0.rawValue <= wanted.rawValue && $0.seconds < max(seconds, 1) } ?? .none
     }
 
-    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> MPNSType {
+    private static func type(_ fields: WindowsFields, isBackground: Bool) throws(ContentRefusal) -> MPNSType {
         // The type may also be a tile template, such as `flipTile`.
         if let name = try fields.string(.type), MPNSType(rawValue: name) == nil, MPNSTile.Template(name: name) != nil {
             return .tile
@@ -67,7 +67,7 @@ enum MPNSRendering {
     }
 
     /// `value` unchanged; otherwise `fields` as JSON; otherwise the common fields as one JSON document.
-    private static func raw(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
+    private static func raw(_ fields: WindowsFields) throws(ContentRefusal) -> [UInt8] {
         if let value = try fields.string(.value), !value.isEmpty { return Array(value.utf8) }
         if let own = try fields.object(.fields) { return JSON.object(own).bytes }
         return fields.document.bytes

@@ -54,8 +54,13 @@ extension AccessTokenReply {
         }
     }
 
-    init(_ failure: OutboundFailure) {
-        self = .failed(Failure(reason: failure.answer.reason), retryAfter: nil)
+    /// Sends a request to a token endpoint.
+    init(to request: OutboundRequest, over client: OutboundClient, _ time: any TimeSource) async {
+        do {
+            self.init(try await client.send(request), now: time.now)
+        } catch {
+            self = .failed(Failure(reason: error.answer.reason), retryAfter: nil)
+        }
     }
 
     private static func grant(_ document: JSON, status: Int) -> AccessTokenReply {

@@ -52,8 +52,8 @@ struct RequestRefusal: Error, Sendable {
 
     init(_ answer: ProviderAnswer) { self.answer = answer }
 
-    /// The server may not send to this address. The address stays, because the rules may change again.
-    static func address(_ reason: String) -> RequestRefusal {
+    /// Nothing can be sent to this device. Its address stays, because rules and keys may change again.
+    static func rejection(_ reason: String) -> RequestRefusal {
         RequestRefusal(ProviderAnswer(.verdict(.rejectMessage), reason: reason))
     }
 }
@@ -127,7 +127,7 @@ extension AddressRules {
     /// The URI of a device, checked again because the rules may have changed since it registered.
     func endpoint(of subject: RequestSubject, on route: Route) throws(RequestRefusal) -> EndpointURI {
         guard case .allowed(let uri) = check(uri: subject.address, on: route) else {
-            throw .address("HostNotAllowed")
+            throw .rejection("HostNotAllowed")
         }
         return uri
     }

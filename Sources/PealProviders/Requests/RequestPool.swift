@@ -231,23 +231,16 @@ final class RequestPool: Sendable {
 /// The request pools of one provider, one per credential. Hands each order to its pool, so that apps share neither
 /// queues nor connections.
 final class RequestPools: Sendable {
-    private struct Entry: PoolEntry {
-        let pool: RequestPool
-    }
-
-    private let table = Mutex(PoolTable<String, Entry>())
+    private let table = Mutex(PoolTable<String, RequestPool>())
 
     /// Hands an order to its pool; its answers go to its flight.
     /// - Parameter make: creates the pool of the order's credential; nil if the credential is unusable.
     func send(_ order: PageOrder, _ make: (PageOrder) -> RequestPool?) {
-        guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
-            return order.flight.answerRest(.unsent("NoVariant"))
-        }
+        guard order.hasEveryVariant else { return order.flight.answerRest(.unsent("NoVariant")) }
         let (pool, isClosed) = table.withLock { table in
-            if let known = table.entries[order.fingerprint] { return (known.pool as RequestPool?, false) }
-            let made =
-                table.isClosed ? nil : make(order).flatMap { table.keep(Entry(pool: $0), for: order.fingerprint) }
-            return (made?.pool, table.isClosed)
+            if let known = table.entries[order.fingerprint] { return (known as RequestPool?, false) }
+            let made = table.isClosed ? nil : make(order).flatMap { table.keep($0, for: order.fingerprint) }
+            return (made, table.isClosed)
         }
         guard let pool else { return order.flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential")) }
         pool.submit(order)
@@ -255,7 +248,7 @@ final class RequestPools: Sendable {
 
     /// Lets the pool of a credential finish and close.
     func drain(fingerprint: String) {
-        for entry in table.withLock({ $0.remove { $0 == fingerprint } }) { entry.pool.drain() }
+        for pool in table.withLock({ $0.remove { $0 == fingerprint } }) { pool.drain() }
     }
 
     /// Closes every pool and returns when they are gone.

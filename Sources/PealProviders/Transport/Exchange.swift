@@ -32,14 +32,11 @@ protocol Exchange: Sendable {
 
 extension Exchange {
     var remarkName: String? { nil }
+    var indexesAuthorization: Bool { false }
+    func obstacle() -> ProviderAnswer? { nil }
     func refusesTopic(_ answer: ProviderAnswer) -> Bool { false }
     func needsAlert(_ answer: ProviderAnswer) -> Bool { false }
     func answer(toGoAway reason: String) -> ProviderAnswer? { nil }
-}
-
-extension Exchange {
-    var indexesAuthorization: Bool { false }
-    func obstacle() -> ProviderAnswer? { nil }
 }
 
 /// The value of the `authorization` header field, shared by many requests.

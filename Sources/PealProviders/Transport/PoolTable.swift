@@ -1,18 +1,20 @@
+import PealCore
+
 /// Sends the pages of one credential.
 protocol CredentialPool: AnyObject, Sendable {
-    /// Begins nothing more, and ends with what is in flight.
-    func drain()
     /// Ends at once, and returns when nothing is left.
     func close() async
 }
-
-extension ConnectionPool: CredentialPool {}
-extension RequestPool: CredentialPool {}
 
 /// A pool with the data that its provider keeps for it.
 protocol PoolEntry: Sendable {
     associatedtype Pool: CredentialPool
     var pool: Pool { get }
+}
+
+extension ConnectionPool: CredentialPool {}
+extension RequestPool: CredentialPool, PoolEntry {
+    var pool: RequestPool { self }
 }
 
 /// The pools of a provider: those of its credentials, and those of removed credentials until they have ended. Its owner
@@ -50,6 +52,11 @@ struct PoolTable<Key: Hashable, Entry: PoolEntry> {
         (entries, drained, isClosed) = ([:], [], true)
         return pools
     }
+}
+
+extension PageOrder {
+    /// Whether every device has a notification. Without one, an order must not get to a pool.
+    var hasEveryVariant: Bool { variants.allSatisfy { Int($0) < notifications.count } }
 }
 
 extension Array where Element: CredentialPool {

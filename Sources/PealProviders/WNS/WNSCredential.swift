@@ -31,12 +31,9 @@ enum WNSCredential {
 
     /// The name becomes part of a URL's path, where `.` and `..` have special meanings.
     private static func check(name: String, field: String) throws(PealError) {
-        let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
-        guard isLegal, name.utf8.contains(where: \.isASCIIAlphanumeric),
-            (1...Limits.nameCharactersMax).contains(name.utf8.count)
-        else {
-            throw .invalid(
-                field, "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
+        try CredentialChecks.check(name: name, field: field)
+        guard name.utf8.contains(where: \.isASCIIAlphanumeric) else {
+            throw CredentialChecks.refusal(ofName: field)
         }
     }
 

@@ -34,7 +34,7 @@ enum WNSToast {
     }
 
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
+    static func element(_ fields: WindowsFields) throws(ContentRefusal) -> XMLElement {
         let template: Template = try fields.word(.template) ?? .generic
         let parts = try parts(template, fields)
         let children: [XMLElement] =
@@ -54,7 +54,7 @@ enum WNSToast {
     }
 
     /// The author's `fields`, or the common fields.
-    private static func parts(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> TemplateFields {
+    private static func parts(_ template: Template, _ fields: WindowsFields) throws(ContentRefusal) -> TemplateFields {
         guard let own = try fields.object(.fields) else {
             let image = template.imagesMax > 0 ? try fields.image() : nil
             return TemplateFields(
@@ -76,7 +76,7 @@ enum WNSToast {
     }
 
     /// With one text, the body; with two, the title and the body.
-    private static func texts(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> [XMLText] {
+    private static func texts(_ template: Template, _ fields: WindowsFields) throws(ContentRefusal) -> [XMLText] {
         let lines = try fields.lines()
         switch template.textCount {
         case 1: return try fields.body().map { [$0] } ?? Array(lines.prefix(1))
@@ -106,7 +106,7 @@ enum WNSToast {
 
     /// The author's `audio`; otherwise a sound under a Windows name. Other names are files on other platforms and are
     /// ignored.
-    private static func audio(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLElement] {
+    private static func audio(_ fields: WindowsFields) throws(ContentRefusal) -> [XMLElement] {
         if let own = try fields.object(.audio) {
             let field = fields.field(.audio)
             func flag(_ name: String) throws(ContentRefusal) -> XMLText? {
@@ -153,7 +153,7 @@ enum WNSTile {
     ]
 
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
+    static func element(_ fields: WindowsFields) throws(ContentRefusal) -> XMLElement {
         let name = try fields.string(.template)
         let own = try fields.object(.fields)
         guard let name else {
@@ -169,7 +169,7 @@ enum WNSTile {
         XMLElement("tile", [], [XMLElement("visual", attributes, bindings)])
     }
 
-    private static func parts(_ own: JSON.Members?, _ fields: PlatformFields) throws(ContentRefusal) -> TemplateFields {
+    private static func parts(_ own: JSON.Members?, _ fields: WindowsFields) throws(ContentRefusal) -> TemplateFields {
         if let own { return try TemplateFields(own, field: fields.field(.fields)) }
         let image = try fields.image()
         return TemplateFields(
@@ -192,7 +192,7 @@ enum WNSTile {
     }
 
     private static func numbered(
-        _ name: String, _ parts: TemplateFields, _ fields: PlatformFields
+        _ name: String, _ parts: TemplateFields, _ fields: WindowsFields
     ) throws(ContentRefusal) -> XMLElement {
         let (template, fallback) = try versions(of: name, fields)
         let images = parts.images.enumerated().map { index, image in
@@ -213,7 +213,7 @@ enum WNSTile {
 
     /// The template's name in the catalogue's second version, and in its first version if it has one.
     private static func versions(
-        of name: String, _ fields: PlatformFields
+        of name: String, _ fields: WindowsFields
     ) throws(ContentRefusal) -> (template: String, fallback: String?) {
         let isName = name.utf8.allSatisfy(\.isASCIIAlphanumeric)
         for (prefix, first) in catalogue where isName {
@@ -256,13 +256,13 @@ enum WNSBadge {
     ]
 
     /// - Throws: `missing_field` or `invalid_field`, naming `value`.
-    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
+    static func element(_ fields: WindowsFields) throws(ContentRefusal) -> XMLElement {
         XMLElement("badge", [("value", try value(fields))])
     }
 
     /// A number, where 0 clears the badge, or a glyph's name. Windows shows numbers above 99 as `99+`, which is also
     /// allowed.
-    private static func value(_ fields: PlatformFields) throws(ContentRefusal) -> XMLText {
+    private static func value(_ fields: WindowsFields) throws(ContentRefusal) -> XMLText {
         let path = fields.field(.value)
         guard let value = fields[.value] ?? fields.content.badge.map(JSON.integer) else {
             throw .missing(path, "a badge requires a value")

@@ -63,10 +63,10 @@ struct WNSExchange: RequestExchange {
         return String(base) + ".0"
     }
 
-    private static func state(_ reply: OutboundReply, now: Timestamp) -> WNSVerdicts.State {
+    private static func state(_ reply: OutboundReply, now: Timestamp) -> WindowsState {
         func header(_ name: String) -> String { reply.headers.first(name: name) ?? "" }
         let status = header("x-wns-status")
-        return WNSVerdicts.State(
+        return WindowsState(
             // Some services still send the older name.
             notification: (status.isEmpty ? header("x-wns-notificationstatus") : status).lowercased(),
             device: header("x-wns-deviceconnectionstatus").lowercased(),
@@ -94,13 +94,7 @@ struct WNSTokenSource: AccessTokenSource {
     let client: OutboundClient
     let time: any TimeSource
 
-    func fetch() async -> AccessTokenReply {
-        do {
-            return AccessTokenReply(try await client.send(request), now: time.now)
-        } catch {
-            return AccessTokenReply(error)
-        }
-    }
+    func fetch() async -> AccessTokenReply { await AccessTokenReply(to: request, over: client, time) }
 
     var request: OutboundRequest {
         let url: String

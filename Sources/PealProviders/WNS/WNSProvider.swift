@@ -57,9 +57,8 @@ package final class WNSProvider: RequestProvider {
     }
 
     private func makeClient() -> OutboundClient? {
-        var options = OutboundClient.Options()
-        options.caFile = configuration.caFile
-        return try? OutboundClient(options, group: surroundings.group, time: surroundings.time)
+        try? OutboundClient(
+            .init(caFile: configuration.caFile), group: surroundings.group, time: surroundings.time)
     }
 
     private func source(_ credential: Credential.WNSClient, _ client: OutboundClient) -> WNSTokenSource {

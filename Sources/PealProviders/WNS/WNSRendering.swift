@@ -7,7 +7,7 @@ import PealCore
 enum WNSRendering {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
-        let fields = PlatformFields(order, WNSContent.self)
+        let fields = WindowsFields(order, WNSContent.self)
         let type = try type(fields, isBackground: order.options.isBackground)
         let body = try body(type, fields)
         let size = PayloadSize(bytes: body.count, max: Limits.wnsPayloadBytesMax)
@@ -29,7 +29,7 @@ enum WNSRendering {
 
     /// The author's type, or the type that the author's members imply. Otherwise a toast if there is text, a badge if
     /// only a badge is given, and raw data for the app in all other cases.
-    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> WNSType {
+    private static func type(_ fields: WindowsFields, isBackground: Bool) throws(ContentRefusal) -> WNSType {
         if let given: WNSType = try fields.word(.type) { return given }
         if let xml = try fields.string(.xml) {
             try checkSize(xml, fields)
@@ -44,7 +44,7 @@ enum WNSRendering {
         return isBare && fields.content.badge != nil ? .badge : .raw
     }
 
-    private static func body(_ type: WNSType, _ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
+    private static func body(_ type: WNSType, _ fields: WindowsFields) throws(ContentRefusal) -> [UInt8] {
         if type == .raw { return try WNSRaw.bytes(fields) }
         if let xml = try fields.string(.xml) { return try document(xml, type, fields) }
         return switch type {
@@ -57,7 +57,7 @@ enum WNSRendering {
 
     /// The author's own document, unchanged.
     private static func document(
-        _ xml: String, _ type: WNSType, _ fields: PlatformFields
+        _ xml: String, _ type: WNSType, _ fields: WindowsFields
     ) throws(ContentRefusal) -> [UInt8] {
         let path = fields.field(.xml)
         for other in [WindowsMember.template, .fields, .launch, .value, .duration, .audio] where fields[other] != nil {
@@ -78,7 +78,7 @@ enum WNSRendering {
     }
 
     /// Before a document is scanned, because scanning a long one takes long.
-    private static func checkSize(_ xml: String, _ fields: PlatformFields) throws(ContentRefusal) {
+    private static func checkSize(_ xml: String, _ fields: WindowsFields) throws(ContentRefusal) {
         let size = PayloadSize(bytes: xml.utf8.count, max: Limits.wnsPayloadBytesMax)
         guard size.excess == 0 else { throw .tooLarge("the WNS payload", size, field: fields.field(.xml)) }
     }
@@ -86,7 +86,7 @@ enum WNSRendering {
     // Headers
 
     private static func headers(
-        _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields, expiresAt: Timestamp?
+        _ order: RenderOrder, _ type: WNSType, _ fields: WindowsFields, expiresAt: Timestamp?
     ) throws(ContentRefusal) -> [Notification.Header] {
         let life = lifeSeconds(until: expiresAt, now: order.now)
         var headers: [Notification.Header] = [
@@ -115,14 +115,14 @@ enum WNSRendering {
     /// A notification replaces the one with the same tag. A collapse key that is not a valid tag is replaced with its
     /// digest.
     private static func tag(
-        _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields
+        _ order: RenderOrder, _ type: WNSType, _ fields: WindowsFields
     ) throws(ContentRefusal) -> String? {
         if let tag = try label(.tag, fields) { return tag }
         guard type == .toast || type == .tile, let key = order.options.collapseKey, !key.isEmpty else { return nil }
         return WNSContent.isLabel(key) ? key : Hex.encode(Array(SHA256.hash(data: Array(key.utf8)).prefix(8)))
     }
 
-    private static func label(_ name: WindowsMember, _ fields: PlatformFields) throws(ContentRefusal) -> String? {
+    private static func label(_ name: WindowsMember, _ fields: WindowsFields) throws(ContentRefusal) -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard WNSContent.isLabel(text) else {
             throw .invalid(
@@ -156,7 +156,7 @@ enum WNSCachePolicy: String, CaseIterable, Sendable {
 enum WNSRaw {
     /// `value` is text, or `{"base64":"…"}` for bytes; without it, the common fields become one JSON document.
     /// - Throws: `invalid_field`, naming `value`.
-    static func bytes(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
+    static func bytes(_ fields: WindowsFields) throws(ContentRefusal) -> [UInt8] {
         let path = fields.field(.value)
         guard let value = fields[.value] else { return fields.document.bytes }
         if let text = value.stringValue, !text.isEmpty { return Array(text.utf8) }

@@ -44,7 +44,7 @@ struct WebPushExchange: RequestExchange {
             throw RequestRefusal(
                 ProviderAnswer(.verdict(.retireAddress(since: nil, isSuspicious: true)), reason: "BadSubscription"))
         }
-        guard let key = key(of: subscription) else { throw Self.rejection("UnknownApplicationServerKey") }
+        guard let key = key(of: subscription) else { throw .rejection("UnknownApplicationServerKey") }
         let (uri, isListed) = try destination(subscription.endpoint)
         let address = isListed ? nil : try await checkedAddress(uri.host)
         guard let authorization = tokens.authorization(for: key, at: uri.origin) else {
@@ -110,20 +110,16 @@ struct WebPushExchange: RequestExchange {
         let bytes = Array(endpoint.utf8)
         if case .allowed(let uri) = listed.check(uri: bytes, on: .webPush) { return (uri, true) }
         if case .allowed(let uri) = rules.check(uri: bytes, on: .webPush) { return (uri, false) }
-        throw Self.rejection("HostNotAllowed")
+        throw .rejection("HostNotAllowed")
     }
 
     private func checkedAddress(_ host: String) async throws(RequestRefusal) -> IPAddress {
         switch await hosts.find(host) {
         case .address(let address): return address
-        case .privateAddress: throw Self.rejection("PrivateAddress")
+        case .privateAddress: throw .rejection("PrivateAddress")
         // The policy decides how often to retry.
         case .noAddress: throw RequestRefusal(ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
         }
-    }
-
-    private static func rejection(_ reason: String) -> RequestRefusal {
-        RequestRefusal(ProviderAnswer(.verdict(.rejectMessage), reason: reason))
     }
 
     // Body
@@ -138,7 +134,7 @@ struct WebPushExchange: RequestExchange {
                 text, for: receiver, sender: WebPushEncryption.senderKey(randomness),
                 salt: randomness.bytes(WebPushEncryption.saltBytes), isPadded: isPadded)
         } catch {
-            throw Self.rejection("EncryptionFailed")
+            throw .rejection("EncryptionFailed")
         }
     }
 }

@@ -65,22 +65,18 @@ package final class WebPushProvider: RequestProvider {
 
     /// nil if the app has no key or the client cannot be created.
     func makePool(_ order: PageOrder) -> RequestPool? {
-        guard let keys = order.credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
+        // Over HTTP/2 the client loses streams that are answered before their body is read (for example by a proxy that
+        // refuses early), and a request costs more.
+        let options = OutboundClient.Options(caFile: configuration.caFile, allowsHTTP2: false)
+        guard let keys = order.credential.webPush, !keys.isEmpty,
+            let client = try? PinnedClients(options, group: surroundings.group, time: surroundings.time)
+        else { return nil }
         let exchange = WebPushExchange(
             keys: keys, isPadded: configuration.isPadded, rules: configuration.addressRules, tokens: tokens,
             hosts: hosts, time: surroundings.time, randomness: surroundings.randomness)
         return RequestPool(
             client: client, exchange: exchange, group: surroundings.group, time: surroundings.time,
             logger: surroundings.logger)
-    }
-
-    private func client() throws -> any OutboundSender {
-        var options = OutboundClient.Options()
-        options.caFile = configuration.caFile
-        // Over HTTP/2 the client loses streams that are answered before their body is read (for example by a proxy that
-        // refuses early), and a request costs more.
-        options.allowsHTTP2 = false
-        return try PinnedClients(options, group: surroundings.group, time: surroundings.time)
     }
 }
 

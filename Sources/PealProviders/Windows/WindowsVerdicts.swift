@@ -28,8 +28,6 @@ struct WindowsState: Sendable, Hashable {
 }
 
 extension WindowsVerdicts {
-    typealias State = WindowsState
-
     /// - Returns: an answer with a one-word reason; for an acceptance the reason is a remark, usually empty.
     static func answer(status: Int, _ state: WindowsState = .init()) -> ProviderAnswer {
         guard (200...299).contains(status) else {

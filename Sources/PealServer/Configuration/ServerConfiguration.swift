@@ -17,10 +17,8 @@ package struct ServerConfiguration: Sendable {
     var caFile: String?
     var addressRules: AddressRules
     var webhookRules: WebhookRules
-    var limits: RequestLimits
     var pagesInFlightMax: Int
     var retention: RetentionDays
-    var dialects: DialectLimits
     var log: Log
     /// The collector of traces; nil for none.
     var tracing: Tracing?
@@ -28,7 +26,7 @@ package struct ServerConfiguration: Sendable {
     /// console.
     let values: [(key: ConfigurationKey, value: String?, origin: ConfigurationOrigin)]
 
-    /// The checked values, from which push networks read their own keys.
+    /// The checked values, from which the API and the push networks read their own keys.
     let checked: ConfigurationValues
 }
 
@@ -118,29 +116,6 @@ extension ServerConfiguration {
         }
     }
 
-    /// What requests and apps may use.
-    struct RequestLimits: Sendable {
-        var messageLifeSeconds: Int64
-        var bodyBytesMax: Int
-        var jsonValuesMax: Int
-        var authenticationFailuresPerMinute: Int
-        var requestsPerKeyPerSecond: Int
-        var requestsPerAppPerSecond: Int
-        var devicesPerAppMax: Int
-        var topicsPerDeviceMax: Int
-
-        init(_ checked: ConfigurationValues) {
-            messageLifeSeconds = Int64(checked.integer(.messageLife))
-            bodyBytesMax = checked.integer(.requestBodyBytes)
-            jsonValuesMax = checked.integer(.jsonValues)
-            authenticationFailuresPerMinute = checked.integer(.authenticationFailures)
-            requestsPerKeyPerSecond = checked.integer(.requestsPerKey)
-            requestsPerAppPerSecond = checked.integer(.requestsPerApp)
-            devicesPerAppMax = checked.integer(.devicesPerApp)
-            topicsPerDeviceMax = checked.integer(.topicsPerDevice)
-        }
-    }
-
     /// How long ended messages, retired devices and entries of the audit log are kept.
     struct RetentionDays: Sendable {
         var messages: Int
@@ -151,23 +126,6 @@ extension ServerConfiguration {
             messages = checked.integer(.retentionDays)
             devices = checked.integer(.retiredDeviceDays)
             audit = checked.integer(.auditDays)
-        }
-    }
-
-    /// The limits of single dialects.
-    struct DialectLimits: Sendable {
-        var contextPushHoldSeconds: Int
-        var contextPushWindowHoursMax: Int
-        var pivotalImmediateSeconds: Int
-        var richieTopicsMax: Int
-        var richieUsersMax: Int
-
-        init(_ checked: ConfigurationValues) {
-            contextPushHoldSeconds = checked.integer(.contextPushHold)
-            contextPushWindowHoursMax = checked.integer(.contextPushWindow)
-            pivotalImmediateSeconds = checked.integer(.pivotalImmediate)
-            richieTopicsMax = checked.integer(.richieTopics)
-            richieUsersMax = checked.integer(.richieUsers)
         }
     }
 
@@ -226,10 +184,8 @@ extension ServerConfiguration {
         caFile = checked.optional(.caFile)
         addressRules = Self.addressRules(checked)
         webhookRules = try Self.webhookRules(checked)
-        limits = RequestLimits(checked)
         pagesInFlightMax = checked.integer(.pagesInFlight)
         retention = RetentionDays(checked)
-        dialects = DialectLimits(checked)
         log = Log(checked)
         tracing = Tracing(checked)
         self.values = values

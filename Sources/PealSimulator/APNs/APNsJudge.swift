@@ -32,18 +32,18 @@ package struct APNsJudge: Sendable {
     package func judge(
         _ request: PushRequest, memory: inout ConnectionMemory, nowSeconds: Int64
     ) -> APNsJudgement {
-        do throws(APNsRefusal) {
+        do throws(APNsReason) {
             return .accepted(device: try accept(request, &memory, nowSeconds))
         } catch {
-            return .refused(error.reason)
+            return .refused(error)
         }
     }
 
     /// The checks in order: route, authentication, headers, payload, device.
     private func accept(
         _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
-    ) throws(APNsRefusal) -> String {
-        guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
+    ) throws(APNsReason) -> String {
+        guard request.method == "POST" else { throw .methodNotAllowed }
         let segment = try deviceSegment(request.path)
         try checkDuplicates(request)
         try authenticate(request, &memory, nowSeconds)
@@ -59,37 +59,37 @@ package struct APNsJudge: Sendable {
     }
 
     /// The last part of `/3/device/…`.
-    private func deviceSegment(_ path: String) throws(APNsRefusal) -> Substring {
+    private func deviceSegment(_ path: String) throws(APNsReason) -> Substring {
         let prefix = "/3/device"
-        guard path.hasPrefix(prefix) else { throw APNsRefusal(.badPath) }
+        guard path.hasPrefix(prefix) else { throw .badPath }
         let rest = path.dropFirst(prefix.count)
-        if rest.isEmpty || rest == "/" { throw APNsRefusal(.missingDeviceToken) }
+        if rest.isEmpty || rest == "/" { throw .missingDeviceToken }
         guard rest.first == "/", !rest.dropFirst().contains(where: { $0 == "/" || $0 == "?" }) else {
-            throw APNsRefusal(.badPath)
+            throw .badPath
         }
         return rest.dropFirst()
     }
 
-    func checkDuplicates(_ request: PushRequest) throws(APNsRefusal) {
+    func checkDuplicates(_ request: PushRequest) throws(APNsReason) {
         var seen: Set<String> = []
         for header in request.headers where header.name.hasPrefix("apns-") || header.name == "authorization" {
-            guard seen.insert(header.name).inserted else { throw APNsRefusal(.duplicateHeaders) }
+            guard seen.insert(header.name).inserted else { throw .duplicateHeaders }
         }
     }
 
-    private func checkDeviceToken(_ segment: Substring) throws(APNsRefusal) -> String {
+    private func checkDeviceToken(_ segment: Substring) throws(APNsReason) -> String {
         let digits = segment.utf8
         guard SimulatorLimits.deviceTokenDigits.contains(digits.count), digits.count.isMultiple(of: 2),
             digits.allSatisfy(Hexadecimal.isDigit)
-        else { throw APNsRefusal(.badDeviceToken) }
+        else { throw .badDeviceToken }
         return segment.lowercased()
     }
 
     /// A device token of the other environment is bad; one of another app is not for the topic.
-    private func checkMark(of device: String, bundleID: String) throws(APNsRefusal) {
+    private func checkMark(of device: String, bundleID: String) throws(APNsReason) {
         guard let mark = marks.mark(of: device) else { return }
-        if let owner = mark.environment, owner != environment { throw APNsRefusal(.badDeviceToken) }
-        if let owner = mark.bundleID, owner != bundleID { throw APNsRefusal(.deviceTokenNotForTopic) }
+        if let owner = mark.environment, owner != environment { throw .badDeviceToken }
+        if let owner = mark.bundleID, owner != bundleID { throw .deviceTokenNotForTopic }
     }
 }
 
@@ -99,12 +99,12 @@ extension APNsJudge {
     /// binds the connection to its team and key.
     func authenticate(
         _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
-    ) throws(APNsRefusal) {
+    ) throws(APNsReason) {
         guard memory.certificateDER == nil else { return try checkCertificate(&memory, nowSeconds) }
-        guard let header = request.value("authorization") else { throw APNsRefusal(.missingProviderToken) }
-        guard header.lowercased().hasPrefix("bearer ") else { throw APNsRefusal(.invalidProviderToken) }
+        guard let header = request.value("authorization") else { throw .missingProviderToken }
+        guard header.lowercased().hasPrefix("bearer ") else { throw .invalidProviderToken }
         let providerToken = String(header.dropFirst("bearer ".count))
-        guard !providerToken.isEmpty else { throw APNsRefusal(.missingProviderToken) }
+        guard !providerToken.isEmpty else { throw .missingProviderToken }
         let claims = try keys.verify(providerToken)
         memory.warning = claims.isTimeText ? "iat is text: Apple documents a number" : nil
         try checkAge(claims, nowSeconds)
@@ -119,40 +119,40 @@ extension APNsJudge {
     }
 
     /// With a certificate, a provider token is ignored.
-    private func checkCertificate(_ memory: inout ConnectionMemory, _ nowSeconds: Int64) throws(APNsRefusal) {
+    private func checkCertificate(_ memory: inout ConnectionMemory, _ nowSeconds: Int64) throws(APNsReason) {
         if memory.standing == nil, let certificate = memory.certificateDER {
             memory.standing = certificates?.standing(of: certificate, nowSeconds: nowSeconds) ?? .bad
         }
-        guard case .good(let certificate) = memory.standing else { throw APNsRefusal(.badCertificate) }
-        guard certificate.environments.contains(environment) else { throw APNsRefusal(.badCertificateEnvironment) }
+        guard case .good(let certificate) = memory.standing else { throw .badCertificate }
+        guard certificate.environments.contains(environment) else { throw .badCertificateEnvironment }
         memory.isAuthenticated = true
         memory.bundleIDs = certificate.topics
     }
 
     /// A provider token is valid for an hour from `iat`, which must not be in the future.
-    private func checkAge(_ claims: ProviderClaims, _ nowSeconds: Int64) throws(APNsRefusal) {
+    private func checkAge(_ claims: ProviderClaims, _ nowSeconds: Int64) throws(APNsReason) {
         let age = nowSeconds.subtractingReportingOverflow(claims.issuedAtSeconds)
         guard !age.overflow, age.partialValue >= -SimulatorLimits.providerTokenAheadSeconds else {
-            throw APNsRefusal(.invalidProviderToken)
+            throw .invalidProviderToken
         }
         guard age.partialValue <= SimulatorLimits.providerTokenLifeSeconds else {
-            throw APNsRefusal(.expiredProviderToken)
+            throw .expiredProviderToken
         }
     }
 
     /// A connection is bound to the team and key of its first valid provider token.
-    private func checkBinding(_ claims: ProviderClaims, _ memory: ConnectionMemory) throws(APNsRefusal) {
-        if let owner = claims.environment, owner != environment { throw APNsRefusal(.badEnvironmentKeyID) }
+    private func checkBinding(_ claims: ProviderClaims, _ memory: ConnectionMemory) throws(APNsReason) {
+        if let owner = claims.environment, owner != environment { throw .badEnvironmentKeyID }
         guard memory.isAuthenticated else { return }
-        guard memory.teamID == claims.teamID else { throw APNsRefusal(.invalidProviderToken) }
-        guard memory.keyID == claims.keyID else { throw APNsRefusal(.unrelatedKeyID) }
+        guard memory.teamID == claims.teamID else { throw .invalidProviderToken }
+        guard memory.keyID == claims.keyID else { throw .unrelatedKeyID }
     }
 
     /// Each new provider token on a connection must be 20 minutes younger than the previous one, and come 20 minutes
     /// after the last change. A token seen before is not new.
     private func checkUpdate(
         _ claims: ProviderClaims, _ fingerprint: UInt64, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
-    ) throws(APNsRefusal) {
+    ) throws(APNsReason) {
         guard !memory.tokensSeen.contains(fingerprint) else { return }
         // A token expired by a fault may be replaced at any age.
         let isExpired = memory.tokensSeen.last.map(expired.contains) ?? false
@@ -160,7 +160,7 @@ extension APNsJudge {
             let pause = SimulatorLimits.providerTokenPauseSeconds
             let sinceUpdate = memory.updatedAtSeconds.map { nowSeconds - $0 } ?? pause
             guard claims.issuedAtSeconds - memory.issuedAtSeconds >= pause, sinceUpdate >= pause else {
-                throw APNsRefusal(.tooManyProviderTokenUpdates)
+                throw .tooManyProviderTokenUpdates
             }
             memory.updatedAtSeconds = nowSeconds
         }
@@ -179,25 +179,25 @@ extension APNsJudge {
         let suffixType: PushType?
     }
 
-    func checkTopic(_ request: PushRequest, _ memory: ConnectionMemory) throws(APNsRefusal) -> Topic {
+    func checkTopic(_ request: PushRequest, _ memory: ConnectionMemory) throws(APNsReason) -> Topic {
         if case .good(let certificate) = memory.standing { return try checkTopic(request, certificate) }
-        guard let text = request.value("apns-topic"), !text.isEmpty else { throw APNsRefusal(.missingTopic) }
-        guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw APNsRefusal(.badTopic) }
+        guard let text = request.value("apns-topic"), !text.isEmpty else { throw .missingTopic }
+        guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw .badTopic }
         if memory.bundleIDs.contains(text) { return Topic(bundleID: text, suffixType: nil) }
         let type = PushType.suffixed(text)
         let bundleID = String(text.dropLast(type?.topicSuffix.count ?? 0))
-        guard memory.bundleIDs.contains(bundleID) else { throw APNsRefusal(.topicDisallowed) }
+        guard memory.bundleIDs.contains(bundleID) else { throw .topicDisallowed }
         return Topic(bundleID: bundleID, suffixType: type)
     }
 
     /// A certificate lists its topics with their suffixes. If there is only one, the header may be missing.
     private func checkTopic(
         _ request: PushRequest, _ certificate: ClientCertificate
-    ) throws(APNsRefusal) -> Topic {
+    ) throws(APNsReason) -> Topic {
         let only = certificate.topics.count == 1 ? certificate.topics.first : nil
-        guard let text = request.value("apns-topic") ?? only, !text.isEmpty else { throw APNsRefusal(.missingTopic) }
-        guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw APNsRefusal(.badTopic) }
-        guard certificate.topics.contains(text) else { throw APNsRefusal(.topicDisallowed) }
+        guard let text = request.value("apns-topic") ?? only, !text.isEmpty else { throw .missingTopic }
+        guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw .badTopic }
+        guard certificate.topics.contains(text) else { throw .topicDisallowed }
         let type = PushType.suffixed(text)
         return Topic(bundleID: String(text.dropLast(type?.topicSuffix.count ?? 0)), suffixType: type)
     }
@@ -211,36 +211,36 @@ extension APNsJudge {
 
     /// The push type, which must match the topic's suffix. Without the header the suffix determines it; nil means that
     /// the payload determines alert or background.
-    func checkPushType(_ request: PushRequest, topic: Topic) throws(APNsRefusal) -> PushType? {
+    func checkPushType(_ request: PushRequest, topic: Topic) throws(APNsReason) -> PushType? {
         guard let text = request.value("apns-push-type") else { return topic.suffixType }
-        guard let type = PushType(rawValue: text) else { throw APNsRefusal(.invalidPushType) }
+        guard let type = PushType(rawValue: text) else { throw .invalidPushType }
         let demanded = type.topicSuffix.isEmpty ? nil : type
-        guard demanded == topic.suffixType else { throw APNsRefusal(.badTopic) }
+        guard demanded == topic.suffixType else { throw .badTopic }
         return type
     }
 
     /// 10 (the default), 5 or 1; 5 for a background notification.
-    func checkPriority(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
+    func checkPriority(_ request: PushRequest, _ type: PushType?) throws(APNsReason) {
         let text = request.value("apns-priority") ?? "10"
         guard ["10", "5", "1"].contains(text), type != .background || text == "5" else {
-            throw APNsRefusal(.badPriority)
+            throw .badPriority
         }
     }
 
     /// UNIX seconds as decimal digits; 0 and moments in the past are allowed.
-    func checkExpiration(_ request: PushRequest) throws(APNsRefusal) {
+    func checkExpiration(_ request: PushRequest) throws(APNsReason) {
         guard let text = request.value("apns-expiration") else { return }
         guard let first = text.utf8.first, first != 0x2B, let seconds = Int64(text), seconds >= 0 else {
-            throw APNsRefusal(.badExpirationDate)
+            throw .badExpirationDate
         }
     }
 
     /// `apns-id` is a canonical UUID, `apns-collapse-id` at most 64 bytes.
-    func checkIdentifiers(_ request: PushRequest) throws(APNsRefusal) {
-        if let text = request.value("apns-id"), !Self.isUUID(text) { throw APNsRefusal(.badMessageID) }
+    func checkIdentifiers(_ request: PushRequest) throws(APNsReason) {
+        if let text = request.value("apns-id"), !Self.isUUID(text) { throw .badMessageID }
         if let text = request.value("apns-collapse-id") {
             guard (1...SimulatorLimits.collapseIDBytesMax).contains(text.utf8.count) else {
-                throw APNsRefusal(.badCollapseID)
+                throw .badCollapseID
             }
         }
     }
@@ -257,17 +257,17 @@ extension APNsJudge {
 /// The checks of the body.
 extension APNsJudge {
     /// Size, well-formed JSON object, and content that fits the push type.
-    func checkPayload(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
-        guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
-        guard request.body.count <= (type ?? .alert).payloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }
+    func checkPayload(_ request: PushRequest, _ type: PushType?) throws(APNsReason) {
+        guard !request.body.isEmpty else { throw .payloadEmpty }
+        guard request.body.count <= (type ?? .alert).payloadBytesMax else { throw .payloadTooLarge }
         // APNs documents no reason for a body that is not a JSON object; treated as a missing payload.
         guard let value = try? JSONSerialization.jsonObject(with: Data(request.body)),
             let payload = value as? [String: Any]
-        else { throw APNsRefusal(.payloadEmpty) }
+        else { throw .payloadEmpty }
         try checkContent(payload["aps"] as? [String: Any] ?? [:], type)
     }
 
-    private func checkContent(_ aps: [String: Any], _ type: PushType?) throws(APNsRefusal) {
+    private func checkContent(_ aps: [String: Any], _ type: PushType?) throws(APNsReason) {
         let isVisible = ["alert", "badge", "sound"].contains { aps[$0] != nil }
         let isSilent = (aps["content-available"] as? Int) == 1
         let fits =
@@ -277,7 +277,7 @@ extension APNsJudge {
             case .liveactivity: aps["event"] is String && aps["timestamp"] is NSNumber
             case .controls, .complication, .fileprovider, .location, .mdm, .pushtotalk, .voip, .widgets, nil: true
             }
-        guard fits else { throw APNsRefusal(.invalidPushType) }
+        guard fits else { throw .invalidPushType }
     }
 }
 

@@ -66,14 +66,14 @@ struct ChannelManagement: PushService {
 
     func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement {
         let headers = [(name: "apns-request-id", value: BroadcastJudge.requestID(request) ?? ids.uuid())]
-        do throws(APNsRefusal) {
+        do throws(APNsReason) {
             var answer = try carryOut(request, &memory, milliseconds / 1_000)
             answer.set(headers)
             let credential = request.credentials("bearer").map { Fingerprint.of($0, isFoldingCase: false) }
             return .accepted(Acceptance(kind: .management, answer: answer, credential: credential))
         } catch {
-            let text = APNsReason.json(error.reason.rawValue)
-            return .declined(.json(error.reason.status, text, headers: headers))
+            let text = APNsReason.json(error.rawValue)
+            return .declined(.json(error.status, text, headers: headers))
         }
     }
 
@@ -84,17 +84,17 @@ struct ChannelManagement: PushService {
 
     private func carryOut(
         _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
-    ) throws(APNsRefusal) -> HTTPAnswer {
+    ) throws(APNsReason) -> HTTPAnswer {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         guard parts.count == 4, parts[0] == "1", parts[1] == "apps", !parts[2].isEmpty else {
-            throw APNsRefusal(.badPath)
+            throw .badPath
         }
         if mode == .strict {
             try device.checkDuplicates(request)
             try device.authenticate(request, &memory, nowSeconds)
-            guard memory.bundleIDs.contains(parts[2]) else { throw APNsRefusal(.topicDisallowed) }
+            guard memory.bundleIDs.contains(parts[2]) else { throw .topicDisallowed }
             if let id = request.value("apns-request-id"), !APNsJudge.isUUID(id) {
-                throw APNsRefusal(.badRequestParameters)
+                throw .badRequestParameters
             }
         }
         switch (parts[3], request.method) {
@@ -102,36 +102,36 @@ struct ChannelManagement: PushService {
         case ("channels", "GET"): return try read(request, parts[2])
         case ("channels", "DELETE"): return try delete(request, parts[2])
         case ("all-channels", "GET"): return list(parts[2])
-        case ("channels", _), ("all-channels", _): throw APNsRefusal(.methodNotAllowed)
-        default: throw APNsRefusal(.badPath)
+        case ("channels", _), ("all-channels", _): throw .methodNotAllowed
+        default: throw .badPath
         }
     }
 
-    private func create(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> HTTPAnswer {
+    private func create(_ request: PushRequest, _ bundleID: String) throws(APNsReason) -> HTTPAnswer {
         guard let body = JSONValue(bytes: request.body), body.members != nil,
             let policy = body["message-storage-policy"]?.integer, policy == 0 || policy == 1
-        else { throw APNsRefusal(.badRequestPayload) }
-        guard let type = body["push-type"] else { throw APNsRefusal(.missingPushType) }
-        guard type.string?.lowercased() == PushType.liveactivity.rawValue else { throw APNsRefusal(.invalidPushType) }
+        else { throw .badRequestPayload }
+        guard let type = body["push-type"] else { throw .missingPushType }
+        guard type.string?.lowercased() == PushType.liveactivity.rawValue else { throw .invalidPushType }
         let id = Data(ids.bytes(16)).base64EncodedString()
         guard channels.add(id, keepsNewest: policy == 1, environment: environment, bundleID: bundleID) else {
-            throw APNsRefusal(.cannotCreateChannel)
+            throw .cannotCreateChannel
         }
         return HTTPAnswer(201, headers: [("apns-channel-id", id)])
     }
 
-    private func read(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> HTTPAnswer {
+    private func read(_ request: PushRequest, _ bundleID: String) throws(APNsReason) -> HTTPAnswer {
         let id = try BroadcastJudge.channelID(request)
         let keepsNewest = channels.keepsNewest(id, environment: environment, bundleID: bundleID)
-        guard let keepsNewest else { throw APNsRefusal(.channelNotRegistered) }
+        guard let keepsNewest else { throw .channelNotRegistered }
         let body = [("message-storage-policy", keepsNewest ? "1" : "0"), ("push-type", "\"LiveActivity\"")]
         return .json(200, JSONText.object(body))
     }
 
-    private func delete(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> HTTPAnswer {
+    private func delete(_ request: PushRequest, _ bundleID: String) throws(APNsReason) -> HTTPAnswer {
         let id = try BroadcastJudge.channelID(request)
         guard channels.remove(id, environment: environment, bundleID: bundleID) else {
-            throw APNsRefusal(.channelNotRegistered)
+            throw .channelNotRegistered
         }
         return HTTPAnswer(204)
     }
@@ -163,59 +163,59 @@ struct BroadcastJudge: Sendable {
     /// Returns the id of the channel, or throws the refusal.
     func judge(
         _ request: PushRequest, memory: inout ConnectionMemory, nowSeconds: Int64
-    ) throws(APNsRefusal) -> String {
-        guard request.path.hasPrefix(Self.prefix) else { throw APNsRefusal(.badPath) }
-        guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
+    ) throws(APNsReason) -> String {
+        guard request.path.hasPrefix(Self.prefix) else { throw .badPath }
+        guard request.method == "POST" else { throw .methodNotAllowed }
         let bundleID = String(request.path.dropFirst(Self.prefix.count))
         guard !bundleID.isEmpty, !bundleID.contains(where: { $0 == "/" || $0 == "?" }) else {
-            throw APNsRefusal(.badPath)
+            throw .badPath
         }
         try device.checkDuplicates(request)
         try device.authenticate(request, &memory, nowSeconds)
-        guard memory.bundleIDs.contains(bundleID) else { throw APNsRefusal(.topicDisallowed) }
+        guard memory.bundleIDs.contains(bundleID) else { throw .topicDisallowed }
         let keepsNewest = try checkChannel(request, bundleID)
         try checkHeaders(request, keepsNewest: keepsNewest)
         try checkPayload(request)
         return request.value("apns-channel-id") ?? ""
     }
 
-    private func checkChannel(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Bool {
+    private func checkChannel(_ request: PushRequest, _ bundleID: String) throws(APNsReason) -> Bool {
         let id = try Self.channelID(request)
         let found = channels.keepsNewest(id, environment: device.environment, bundleID: bundleID)
-        guard let found else { throw APNsRefusal(.channelNotRegistered) }
+        guard let found else { throw .channelNotRegistered }
         return found
     }
 
     /// The channel that a request names, in base64.
-    static func channelID(_ request: PushRequest) throws(APNsRefusal) -> String {
-        guard let id = request.value("apns-channel-id"), !id.isEmpty else { throw APNsRefusal(.missingChannelID) }
+    static func channelID(_ request: PushRequest) throws(APNsReason) -> String {
+        guard let id = request.value("apns-channel-id"), !id.isEmpty else { throw .missingChannelID }
         guard id.utf8.count <= SimulatorLimits.channelIDBytesMax, Data(base64Encoded: id) != nil else {
-            throw APNsRefusal(.badChannelID)
+            throw .badChannelID
         }
         return id
     }
 
     /// A channel without storage accepts no message with an expiration.
-    private func checkHeaders(_ request: PushRequest, keepsNewest: Bool) throws(APNsRefusal) {
-        guard let type = request.value("apns-push-type") else { throw APNsRefusal(.missingPushType) }
-        guard type.lowercased() == PushType.liveactivity.rawValue else { throw APNsRefusal(.invalidPushType) }
+    private func checkHeaders(_ request: PushRequest, keepsNewest: Bool) throws(APNsReason) {
+        guard let type = request.value("apns-push-type") else { throw .missingPushType }
+        guard type.lowercased() == PushType.liveactivity.rawValue else { throw .invalidPushType }
         try device.checkExpiration(request)
         if !keepsNewest, let expiration = request.value("apns-expiration"), Int64(expiration) != 0 {
-            throw APNsRefusal(.badExpirationDate)
+            throw .badExpirationDate
         }
         try device.checkPriority(request, .liveactivity)
-        if let id = request.value("apns-request-id"), !APNsJudge.isUUID(id) { throw APNsRefusal(.badRequestParameters) }
+        if let id = request.value("apns-request-id"), !APNsJudge.isUUID(id) { throw .badRequestParameters }
     }
 
     /// A broadcast can update and end a Live Activity, but not start one.
-    private func checkPayload(_ request: PushRequest) throws(APNsRefusal) {
-        guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
-        guard request.bodyBytes <= SimulatorLimits.broadcastPayloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }
+    private func checkPayload(_ request: PushRequest) throws(APNsReason) {
+        guard !request.body.isEmpty else { throw .payloadEmpty }
+        guard request.bodyBytes <= SimulatorLimits.broadcastPayloadBytesMax else { throw .payloadTooLarge }
         guard let payload = JSONValue(bytes: request.body), payload.members != nil else {
-            throw APNsRefusal(.payloadEmpty)
+            throw .payloadEmpty
         }
         guard let event = payload["aps"]?["event"]?.string, ["update", "end"].contains(event),
             payload["aps"]?["timestamp"]?.integer != nil
-        else { throw APNsRefusal(.badRequestPayload) }
+        else { throw .badRequestPayload }
     }
 }

@@ -182,15 +182,15 @@ struct APNsService: PushService {
         let now = milliseconds / 1_000
         if BroadcastJudge.concerns(request) {
             let id = BroadcastJudge.requestID(request) ?? ids.uuid()
-            return outcome(of: request, id: id, milliseconds) { () throws(APNsRefusal) in
+            return outcome(of: request, id: id, milliseconds) { () throws(APNsReason) in
                 (try broadcast.judge(request, memory: &memory, nowSeconds: now), memory.warning)
             }
         }
         let id = request.value("apns-id").flatMap { APNsJudge.isUUID($0) ? $0 : nil } ?? ids.uuid()
-        return outcome(of: request, id: id, milliseconds) { () throws(APNsRefusal) in
+        return outcome(of: request, id: id, milliseconds) { () throws(APNsReason) in
             switch device.judge(request, memory: &memory, nowSeconds: now) {
             case .accepted(let device): return (device, memory.warning)
-            case .refused(let reason): throw APNsRefusal(reason)
+            case .refused(let reason): throw reason
             }
         }
     }
@@ -205,12 +205,12 @@ struct APNsService: PushService {
 
     private func outcome(
         of request: PushRequest, id: String, _ milliseconds: Int64,
-        _ check: () throws(APNsRefusal) -> (device: String, warning: String?)
+        _ check: () throws(APNsReason) -> (device: String, warning: String?)
     ) -> Judgement {
         let isBroadcast = BroadcastJudge.concerns(request)
         var headers = [(name: isBroadcast ? "apns-request-id" : "apns-id", value: id)]
         if environment == .sandbox { headers.append(("apns-unique-id", ids.uuid())) }
-        do throws(APNsRefusal) {
+        do throws(APNsReason) {
             let (device, warning) = try check()
             let item = InboxItem(
                 at: milliseconds, provider: provider, environment: environment, device: device, id: id,
@@ -222,9 +222,8 @@ struct APNsService: PushService {
                     credential: request.credentials("bearer").map { Fingerprint.of($0, isFoldingCase: false) },
                     item: item))
         } catch {
-            let reason = error.reason
             return .refused(
-                reason: reason.rawValue, answer(reason.status, reason: reason.rawValue, headers: headers))
+                reason: error.rawValue, answer(error.status, reason: error.rawValue, headers: headers))
         }
     }
 

@@ -35,7 +35,7 @@ package final class ProviderKeys: Sendable {
     }
 
     /// The claims of `providerToken`, with a valid header, signature and issuer. The caller checks its age.
-    func verify(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
+    func verify(_ providerToken: String) throws(APNsReason) -> ProviderClaims {
         if let claims = state.withLock({ $0.verified[providerToken] }) { return claims }
         let claims = try check(providerToken)
         state.withLock { state in
@@ -47,7 +47,7 @@ package final class ProviderKeys: Sendable {
 
     /// ES256 over `header.claims`. Apple documents `iat` as a number and does not say what APNs does with a string, so
     /// a number in a string is accepted with a warning.
-    private func check(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
+    private func check(_ providerToken: String) throws(APNsReason) -> ProviderClaims {
         let parts = providerToken.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
             header["alg"] as? String == "ES256", let keyID = header["kid"] as? String,
@@ -56,7 +56,7 @@ package final class ProviderKeys: Sendable {
             let raw = URLSafeBase64.decode(parts[2]),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
             key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
-        else { throw APNsRefusal(.invalidProviderToken) }
+        else { throw .invalidProviderToken }
         return ProviderClaims(
             keyID: keyID, teamID: teamID, issuedAtSeconds: time.seconds, isTimeText: time.isText,
             bundleIDs: key.bundleIDs,

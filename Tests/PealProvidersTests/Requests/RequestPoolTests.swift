@@ -216,7 +216,7 @@ struct RequestPoolTests {
     func refusals() async throws {
         let peer = try HTTPPeer { _ in .reply(200) }
         var exchange = TestExchange()
-        exchange.refuses = { $0.index % 2 == 0 ? .address("HostNotAllowed") : nil }
+        exchange.refuses = { $0.index % 2 == 0 ? .rejection("HostNotAllowed") : nil }
         let pool = try pool(exchange)
         let order = requestOrder(addresses(10, at: peer.url))
         pool.submit(order)

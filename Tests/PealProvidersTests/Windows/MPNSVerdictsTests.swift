@@ -5,7 +5,7 @@ import Testing
 
 @Suite("MPNS verdicts")
 struct MPNSVerdictsTests {
-    typealias State = MPNSVerdicts.State
+    typealias State = WindowsState
     private static let hour = Duration.seconds(3600)
 
     static let rows: [(Int, State, Verdict, String)] = [

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("WNS verdicts")
 struct WNSVerdictsTests {
-    typealias State = WNSVerdicts.State
+    typealias State = WindowsState
 
     static let rows: [(Int, State, Verdict, String)] = [
         (200, State(), .accepted, ""),

@@ -77,10 +77,7 @@ extension ContextPushShapes {
 
     private static let hasEnd = Rule<ContextPushSchedule>(
         "Give `target_delivery_time` or `deliver_within_hours`.", isForChanges: false,
-        violation: { describing in
-            let names = ["target_delivery_time", "deliver_within_hours"]
-            return ["not": ["anyOf": .array(names.map { .present([$0], describing) })]]
-        }
+        violation: { ["not": .somePresent(["target_delivery_time", "deliver_within_hours"], $0)] }
     ) { request, _, _ throws(PealError) in
         guard request.end == nil else { return }
         guard let hours = request.hours else {

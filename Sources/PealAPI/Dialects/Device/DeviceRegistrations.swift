@@ -17,7 +17,7 @@ struct DeviceRegistrations: Sendable {
         if let known = try await installation(given.deviceToken, app: app.key, now: call.now) {
             try services.quotas.spend(known)
         } else {
-            try services.registrations.spend(key.key.id, call.visit.address)
+            try services.quotas.spend(registrationWith: key.key.id, from: call.visit.address)
         }
         let registration = try given.device.registration(id: services.newDeviceID(at: call.now), services.addressRules)
         let draft = InstallationVerbs.Draft(

@@ -22,7 +22,7 @@ struct DeviceRoutes: Sendable {
             Endpoint(.put, "\(base)/topics/:topic", .deviceToken, registrations.subscribe),
             Endpoint(.delete, "\(base)/topics/:topic", .deviceToken, registrations.unsubscribe),
             Endpoint(.post, "\(base)/sync", .deviceToken, sync),
-            Endpoint(.get, "\(base)/model", .deviceToken, DeviceModels(services).newest),
+            Endpoint(.get, "\(base)/model", .deviceToken, model),
             Endpoint(.post, "\(base)/messages/:id/claim", .deviceToken, claim),
             Endpoint(.post, "\(base)/messages/:id/events", .deviceToken, messageEvents),
             Endpoint(.post, "\(base)/events", .deviceToken, events),
@@ -40,6 +40,18 @@ struct DeviceRoutes: Sendable {
         let result = try await services.verbs.installations.sync(
             sync, of: caller.installation.device, app: caller.installation.app, now: call.now)
         return Answer(.ok, Self.json(result, refused: unreadable + result.refused, now: call.now))
+    }
+
+    /// The newest signed model of a campaign.
+    private func model(_ call: Call) async throws -> Answer {
+        let caller = try call.device()
+        let release = try await services.verbs.models.newest(
+            of: call.query["campaign"] ?? "", app: caller.installation.app, now: call.now)
+        let bytes = release.json.bytes
+        let tag = "\"\(Hex.encode(Array(SHA256.hash(data: bytes).prefix(16))))\""
+        var answer = call.answer(bytes, type: Answer.jsonType, tag: tag)
+        answer.headers[.cacheControl] = "private, no-cache"
+        return answer
     }
 
     private func claim(_ call: Call) async throws -> Answer {
@@ -171,23 +183,5 @@ extension DeviceRoutes {
             ("interruption_level", content.interruptionLevel.map { .string($0.rawValue) }),
             ("data", content.data.isEmpty ? nil : .object(content.data)),
         ])
-    }
-}
-
-/// `GET model`: the newest signed model of a campaign.
-struct DeviceModels: Sendable {
-    private let services: APIServices
-
-    init(_ services: APIServices) { self.services = services }
-
-    func newest(_ call: Call) async throws -> Answer {
-        let caller = try call.device()
-        let release = try await services.verbs.models.newest(
-            of: call.query["campaign"] ?? "", app: caller.installation.app, now: call.now)
-        let bytes = release.json.bytes
-        let tag = "\"\(Hex.encode(Array(SHA256.hash(data: bytes).prefix(16))))\""
-        var answer = call.answer(bytes, type: Answer.jsonType, tag: tag)
-        answer.headers[.cacheControl] = "private, no-cache"
-        return answer
     }
 }

@@ -18,6 +18,54 @@ struct DevtodevRequest: Sendable {
     var ios: DevtodevMessage<DevtodevApplePayload>?
     var android: DevtodevMessage<DevtodevAndroidPayload>?
     var windows: [(name: String, message: DevtodevWindowsMessage)] = []
+
+    /// The name of the request's Windows object.
+    var windowsName: String { windows.first?.name ?? "uwp" }
+
+    /// The message. The content goes into the objects of the platforms that the request names, in the native API's
+    /// form. The message's id is the payload's `_k`.
+    func draft(
+        id: MessageID, app: App, now: Timestamp, _ rules: AddressRules, _ limits: APIOptions
+    ) throws(PealError) -> DevtodevDraft {
+        var notes: [String] = []
+        var content = Content()
+        if let ios { content.platforms[.ios] = try DevtodevApple.content(ios, id: id, notes: &notes) }
+        if let android { content.platforms[.android] = DevtodevAndroid.content(android, id: id, notes: &notes) }
+        for (_, message) in windows {
+            // The first one is used; the others are still checked.
+            let read = try message.content()
+            if content.platforms[.windows] == nil { content.platforms[.windows] = read }
+        }
+        let audience = DevtodevAudience(elements, content: content, rules: rules)
+        var options = MessageOptions()
+        if content.platforms.count == 1 { options.life = content.platforms.values.first?.options.life }
+        let draft = MessageDraft(
+            id: id, app: app.key, dialect: .devtodev, campaignID: campaign, audience: audience.audience,
+            content: content, options: options, createdAt: now,
+            expiresAt: MessageLife(options, content, start: now, secondsMax: limits.messageLifeSeconds).end)
+        return DevtodevDraft(draft: draft, skipped: audience.skipped, notes: notes)
+    }
+}
+
+/// The message of a push, and what it leaves out.
+struct DevtodevDraft: Sendable {
+    let draft: MessageDraft
+    /// The paths of invalid elements of the audience.
+    let skipped: [String]
+    /// What the message leaves out, for the `Warning` header.
+    let notes: [String]
+
+    private var platforms: [Platform] { Platform.addressable.filter { draft.content.platforms[$0] != nil } }
+
+    /// - Throws: `conflict` if the app cannot push to any of the platforms.
+    func check(_ records: [CredentialRecord]) throws(PealError) {
+        let isConfigured = platforms.contains { platform in
+            let environment = draft.content.platforms[platform]?.options.environment ?? .production
+            let route = Route(platform, environment)
+            return records.contains { $0.isUsed(on: route) }
+        }
+        guard isConfigured else { throw DevtodevRefusals.notConfigured(platforms.map(\.rawValue)) }
+    }
 }
 
 /// One platform's message before its payload is read.

@@ -282,9 +282,7 @@ extension Rule {
     ) -> Rule {
         Rule(
             "A text is required.",
-            violation: { describing in
-                ["not": ["anyOf": .array(names.map { .present([$0], describing) })]]
-            }
+            violation: { ["not": .somePresent(names, $0)] }
         ) { root, _, reading throws(PealError) in
             guard isThere(root) else { throw .missing(reading.path("text")) }
         }
@@ -294,7 +292,7 @@ extension Rule {
     fileprivate static func nothing(_ names: [String]) -> Rule {
         Rule(
             "Without \(names.map { "`\($0)`" }.joined(separator: ", ")).",
-            violation: { describing in ["anyOf": .array(names.map { .present([$0], describing) })] }
+            violation: { .somePresent(names, $0) }
         ) { _, _, _ in }
     }
 }

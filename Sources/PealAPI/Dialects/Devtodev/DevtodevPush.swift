@@ -10,9 +10,7 @@ struct DevtodevPush: Sendable {
 
     init(_ services: APIServices) { self.services = services }
 
-    var endpoints: [Endpoint] { [Endpoint(.post, "/api/v1/push/send", .userToken, send)] }
-
-    private func send(_ call: Call) async throws -> Answer {
+    func send(_ call: Call) async throws -> Answer {
         let body = try call.object()
         let given = try DevtodevShapes.caller.value(of: body, .tolerant, now: call.now)
         let named = try await app(given.app)
@@ -43,30 +41,68 @@ struct DevtodevPush: Sendable {
     }
 
     private func send(_ body: JSON, app: App, _ verb: VerbCall) async throws -> Answer {
-        let reader = DevtodevReader(
-            rules: services.addressRules, lifeSecondsMax: services.options.messageLifeSeconds)
         let given = try DevtodevShapes.push.value(of: body, .tolerant, now: verb.now)
-        let request = try reader.request(
-            given, id: services.newMessageID(at: verb.now), app: app, now: verb.now)
+        let read = try given.draft(
+            id: services.newMessageID(at: verb.now), app: app, now: verb.now, services.addressRules, services.options)
         let records = try await services.credentialRecords(app)
-        try request.check(records)
+        try read.check(records)
         try services.verbs.preview.check(
-            request.draft, app: app, records, spelling: DevtodevSpelling(windowsName: request.windowsName).path)
-        let reply = try await services.verbs.messages.send(request.draft, verb) { accepted in
-            DevtodevPack.accepted(accepted.id, skipped: request.skipped)
+            read.draft, app: app, records, spelling: DevtodevSpelling(windowsName: given.windowsName).path)
+        let reply = try await services.verbs.messages.send(read.draft, verb) { accepted in
+            DevtodevPack.accepted(accepted.id, skipped: read.skipped)
         }
         var answer = try await finish(reply, app: app, verb.request)
-        answer.warn(request.notes)
+        answer.warn(read.notes)
         return answer
     }
 
     /// The final answer: the stored one, or the one at the end of the message.
     private func finish(_ reply: Reply, app: App, _ pack: IdempotentRequest?) async throws -> Answer {
         guard let (id, skipped) = DevtodevPack.pending(reply) else { return Answer(reply) }
-        let report = try await DevtodevWait(services).end(of: id, app: app.key)
-        let json = DevtodevAnswer.json(report, skipped: skipped)
+        let report = try await end(of: id, app: app.key)
+        let json = Self.json(report, skipped: skipped)
         if let pack { await keep(json, for: pack, start: report.message.createdAt) }
         return Answer(.ok, json)
+    }
+
+    /// Waits until every device of a message has its outcome.
+    /// - Returns: the final report, or the current one after `Limits.devtodevAnswerSeconds`, or sooner if all other
+    ///   devices wait longer than that, for example for the end of quiet hours.
+    /// - Throws: `not_found` if the message is deleted while this waits.
+    private func end(of id: MessageID, app: AppKey) async throws -> MessageReport {
+        let time = services.time
+        let deadline = time.uptime + .seconds(Limits.devtodevAnswerSeconds)
+        var pause = Duration.milliseconds(Limits.devtodevPollMillisecondsMin)
+        while true {
+            let (found, continuesAt) = try await services.store.read { store in
+                (try store.report(app: app, id: id), try store.continuesAt(app: app, message: id))
+            }
+            guard let report = found else { throw PealError.notFound("message") }
+            let left = deadline - time.uptime
+            let isOver = report.message.state.isFinal && report.total.pending == 0
+            let isInVain = continuesAt.map { $0 > time.now + left } ?? false
+            if isOver || isInVain || left <= .zero { return report }
+            try await time.sleep(for: min(pause, left))
+            pause = min(pause * 2, .milliseconds(Limits.devtodevPollMillisecondsMax))
+        }
+    }
+
+    /// The result of a push, written twice: in `data`, as the vendor's other endpoints do, and at the top level, where
+    /// its documents show the members.
+    /// - Parameter skipped: the paths of invalid elements of the audience.
+    private static func json(_ report: MessageReport, skipped: [String]) -> JSON {
+        let total = report.total
+        let erroneous = total.settled - total.accepted
+        var details = skipped
+        // A network may also give a reason for a push that it accepts.
+        if erroneous > 0 { details += total.reasons.keys.sorted() }
+        if total.pending > 0 { details.append("queued") }
+        let members: [(String, JSON)] = [
+            ("audience", .integer(total.devices)), ("successful", .integer(total.accepted)),
+            ("erroneous", .integer(erroneous)), ("error_details", .array(details.map(JSON.string))),
+        ]
+        let data = members + [("message_id", .string(report.message.id.description))]
+        return .object(JSON.Members([("status_code", 200), ("data", .object(JSON.Members(data)))] + members))
     }
 
     /// If this fails, a repeated push waits for the message again.
@@ -140,112 +176,5 @@ enum DevtodevPack {
     ) throws {
         guard let kept = try store.keptAnswer(request, now: start), kept.status == acceptedStatus else { return }
         try store.keepAnswer(KeptAnswer(digest: kept.digest, status: 200, body: json.bytes), to: request, now: start)
-    }
-}
-
-/// Reads a push into a message. The content goes into the objects of the platforms that the request names, in the
-/// native API's form. The message's id is the payload's `_k`.
-struct DevtodevReader {
-    let rules: AddressRules
-    let lifeSecondsMax: Int64
-
-    /// The result of reading a push.
-    struct Request: Sendable {
-        let draft: MessageDraft
-        /// The paths of invalid elements of the audience.
-        let skipped: [String]
-        /// What the message leaves out, for the `Warning` header.
-        let notes: [String]
-        /// The name of the request's Windows object.
-        let windowsName: String
-
-        private var platforms: [Platform] { Platform.addressable.filter { draft.content.platforms[$0] != nil } }
-
-        /// - Throws: `conflict` if the app cannot push to any of the platforms.
-        func check(_ records: [CredentialRecord]) throws(PealError) {
-            let isConfigured = platforms.contains { platform in
-                let environment = draft.content.platforms[platform]?.options.environment ?? .production
-                let route = Route(platform, environment)
-                return records.contains { $0.isUsed(on: route) }
-            }
-            guard isConfigured else { throw DevtodevRefusals.notConfigured(platforms.map(\.rawValue)) }
-        }
-    }
-
-    func request(
-        _ given: DevtodevRequest, id: MessageID, app: App, now: Timestamp
-    ) throws(PealError) -> Request {
-        var notes: [String] = []
-        var content = Content()
-        if let ios = given.ios {
-            content.platforms[.ios] = try DevtodevApple.content(ios, id: id, notes: &notes)
-        }
-        if let android = given.android {
-            content.platforms[.android] = DevtodevAndroid.content(android, id: id, notes: &notes)
-        }
-        for (_, windows) in given.windows {
-            // The first one is used; the others are still checked.
-            let read = try windows.content()
-            if content.platforms[.windows] == nil { content.platforms[.windows] = read }
-        }
-        let audience = DevtodevAudience(given.elements, content: content, rules: rules)
-        var options = MessageOptions()
-        if content.platforms.count == 1 { options.life = content.platforms.values.first?.options.life }
-        let draft = MessageDraft(
-            id: id, app: app.key, dialect: .devtodev, campaignID: given.campaign,
-            audience: audience.audience,
-            content: content, options: options, createdAt: now,
-            expiresAt: MessageLife(options, content, start: now, secondsMax: lifeSecondsMax).end)
-        return Request(
-            draft: draft, skipped: audience.skipped, notes: notes,
-            windowsName: given.windows.first?.name ?? "uwp")
-    }
-}
-
-/// Waits for a limited time until every device of a message has its outcome.
-struct DevtodevWait: Sendable {
-    private let services: APIServices
-
-    init(_ services: APIServices) { self.services = services }
-
-    /// The final report, or the current one after `Limits.devtodevAnswerSeconds`, or sooner if all other devices wait
-    /// longer than that, for example for the end of quiet hours.
-    /// - Throws: `not_found` if the message is deleted while this waits.
-    func end(of id: MessageID, app: AppKey) async throws -> MessageReport {
-        let time = services.time
-        let deadline = time.uptime + .seconds(Limits.devtodevAnswerSeconds)
-        var pause = Duration.milliseconds(Limits.devtodevPollMillisecondsMin)
-        while true {
-            let (found, continuesAt) = try await services.store.read { store in
-                (try store.report(app: app, id: id), try store.continuesAt(app: app, message: id))
-            }
-            guard let report = found else { throw PealError.notFound("message") }
-            let left = deadline - time.uptime
-            let isOver = report.message.state.isFinal && report.total.pending == 0
-            let isInVain = continuesAt.map { $0 > time.now + left } ?? false
-            if isOver || isInVain || left <= .zero { return report }
-            try await time.sleep(for: min(pause, left))
-            pause = min(pause * 2, .milliseconds(Limits.devtodevPollMillisecondsMax))
-        }
-    }
-}
-
-/// Writes the result of a push twice: in `data`, as the vendor's other endpoints do, and at the top level, where its
-/// documents show the members.
-enum DevtodevAnswer {
-    /// - Parameter skipped: the paths of invalid elements of the audience.
-    static func json(_ report: MessageReport, skipped: [String]) -> JSON {
-        let total = report.total
-        let erroneous = total.settled - total.accepted
-        var details = skipped
-        // A network may also give a reason for a push that it accepts.
-        if erroneous > 0 { details += total.reasons.keys.sorted() }
-        if total.pending > 0 { details.append("queued") }
-        let members: [(String, JSON)] = [
-            ("audience", .integer(total.devices)), ("successful", .integer(total.accepted)),
-            ("erroneous", .integer(erroneous)), ("error_details", .array(details.map(JSON.string))),
-        ]
-        let data = members + [("message_id", .string(report.message.id.description))]
-        return .object(JSON.Members([("status_code", 200), ("data", .object(JSON.Members(data)))] + members))
     }
 }

@@ -8,18 +8,19 @@ struct DevtodevRoutes: Sendable {
 
     init(_ services: APIServices) { self.services = services }
 
-    var all: [Endpoint] { DevtodevPush(services).endpoints + DevtodevCategories().endpoints }
-}
+    var all: [Endpoint] {
+        [
+            Endpoint(.post, "/api/v1/push/send", .userToken, DevtodevPush(services).send),
+            Endpoint(.get, "/v1/devtodev/categories", .everybody, Self.categories),
+        ]
+    }
 
-/// `GET /v1/devtodev/categories?locale=xx`: the templates with their texts, from which apps build notification
-/// categories. Without `locale`, `Accept-Language` determines the language.
-struct DevtodevCategories: Sendable {
-    var endpoints: [Endpoint] { [Endpoint(.get, "/v1/devtodev/categories", .everybody, list)] }
-
-    @Sendable private func list(_ call: Call) async throws -> Answer {
+    /// The templates with their texts, from which apps build notification categories. Without `locale` in the query,
+    /// `Accept-Language` determines the language.
+    @Sendable private static func categories(_ call: Call) async throws -> Answer {
         let tags = call.query["locale"].map { [$0] } ?? AcceptLanguage.tags(call.headers[.acceptLanguage])
         let language = ButtonLabels.language(for: tags)
-        var answer = Answer(.ok, .array(ButtonTemplates.all.map { Self.json($0, language) }))
+        var answer = Answer(.ok, .array(ButtonTemplates.all.map { json($0, language) }))
         answer.headers[.cacheControl] = "public, max-age=\(Limits.devtodevCategoriesCachedSeconds)"
         answer.headers[.vary] = "Accept-Language"
         answer.headers[.contentLanguage] = language

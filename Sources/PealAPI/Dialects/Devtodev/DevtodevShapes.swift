@@ -55,10 +55,7 @@ enum DevtodevShapes {
 
     private static let namesPlatform = Rule<DevtodevRequest>(
         "Give at least one of `ios`, `android`, `uwp` and `win`.",
-        violation: { describing in
-            let names = ["ios", "android"] + DevtodevRequest.windowsNames
-            return ["not": ["anyOf": .array(names.map { .present([$0], describing) })]]
-        }
+        violation: { ["not": .somePresent(["ios", "android"] + DevtodevRequest.windowsNames, $0)] }
     ) { request, _, _ throws(PealError) in
         guard request.ios == nil, request.android == nil, request.windows.isEmpty else { return }
         throw DevtodevRefusals.noPlatform

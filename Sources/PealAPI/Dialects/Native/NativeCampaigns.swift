@@ -62,14 +62,13 @@ struct NativeCampaigns: Sendable {
     }
 
     private static func json(_ report: CampaignReport) -> JSON {
-        let reasons = report.total.reasons.sorted { $0.key < $1.key }.map { ($0.key, JSON.integer($0.value)) }
         return [
             "id": .string(report.id), "messages": .integer(report.messages),
             "audience": .integer(report.total.devices), "accepted": .integer(report.total.accepted),
             "failed": .integer(report.failed), "pending": .integer(report.total.pending),
             "received": .integer(report.receipts[.received] ?? 0), "opened": .integer(report.receipts[.opened] ?? 0),
             "content_opened": .integer(report.receipts[.contentOpened] ?? 0),
-            "reasons": .object(JSON.Members(reasons)),
+            "reasons": report.total.reasonsJSON,
         ]
     }
 }

@@ -126,7 +126,7 @@ private struct NativeCredentialAlternatives: Sendable {
         }
         let complete: JSON = ["not": ["anyOf": .array(names.map { .present($0, describing) })]]
         guard emptyKind != nil else { return mixed + [complete] }
-        let some: JSON = ["anyOf": .array(names.flatMap { $0 }.map { .present([$0], describing) })]
+        let some = JSON.somePresent(names.flatMap { $0 }, describing)
         return mixed + [["allOf": [some, complete]]]
     }
 }

@@ -30,7 +30,7 @@ enum NativeDocument {
 
     private static func operations(_ describing: Describing) -> [APIOperation] {
         apps + audit + admins + credentials + keys(describing) + devices + topics(describing) + segments
-            + messages(describing) + states + deliveries + channels + webhooks + campaigns + routes + statistics
+            + messages(describing) + deliveries + channels + webhooks + campaigns + routes + statistics
             + progress + savedMessages(describing) + signInLinks
     }
 

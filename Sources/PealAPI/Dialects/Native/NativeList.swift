@@ -22,14 +22,7 @@ struct NativeList {
 
     /// - Throws: `invalid_field` for an invalid limit or cursor.
     init(_ query: Query, by position: Position) throws(PealError) {
-        if let text = query["limit"] {
-            guard let limit = Int(text), (1...Limits.listItemsMax).contains(limit) else {
-                throw .invalid("limit", "limit must be an integer from 1 to \(Limits.listItemsMax)")
-            }
-            self.limit = limit
-        } else {
-            limit = Limits.listItemsDefault
-        }
+        limit = try query.integer("limit", in: 1...Limits.listItemsMax) ?? Limits.listItemsDefault
         cursor = try query["cursor"].map { text throws(PealError) in
             guard let bytes = Base64URL.decode(text), position.byteCount.map({ $0 == bytes.count }) ?? true else {
                 throw .invalid("cursor", "cursor must be the next_cursor of an earlier answer")

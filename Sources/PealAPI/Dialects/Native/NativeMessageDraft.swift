@@ -1,8 +1,8 @@
 internal import PealCore
 internal import PealShapes
 
-/// A message as a request contains it. `MessageReader` checks what depends on the app, the configuration or several
-/// parts. In a change, nil is a part that the request does not contain.
+/// A message as a request contains it. `NativeMessageReader` checks what depends on the app, the configuration or
+/// several parts. In a change, nil is a part that the request does not contain.
 struct NativeMessageDraft: Sendable {
     var campaignID: String?
     var isTest = false
@@ -15,7 +15,7 @@ struct NativeMessageDraft: Sendable {
     var schedule: NativeSchedule?
 }
 
-/// `audience` as a request contains it: addresses and the channel are checked by `MessageReader`.
+/// `audience` as a request contains it: addresses and the channel are checked by `NativeMessageReader`.
 struct NativeAudience: Sendable {
     var audience = Audience()
     var addresses: [Located<NativeAddress>] = []
@@ -56,7 +56,7 @@ extension NativeSchedule {
 }
 
 /// Makes the core's draft from a request to send a message or to change one.
-struct MessageReader {
+struct NativeMessageReader {
     let app: AppKey
     let rules: AddressRules
     let check: AddressCheck

@@ -182,13 +182,7 @@ extension NativeMessageShapes {
 
     private static let channelAlone = Rule<NativeAudience>(
         "`channel` must be the only member.",
-        violation: { describing in
-            [
-                "allOf": [
-                    .present(["channel"], describing), ["anyOf": .array(others.map { .present([$0], describing) })],
-                ]
-            ]
-        }
+        violation: { ["allOf": [.present(["channel"], $0), .somePresent(others, $0)]] }
     ) { _, given, reading throws(PealError) in
         guard given.has("channel") else { return }
         for name in others where given.has(name) {
@@ -199,10 +193,7 @@ extension NativeMessageShapes {
     private static let listNames = ["devices", "users", "topics", "addresses"]
 
     /// Schemas of objects in which one of the lists is not empty.
-    private static let namedSome = listNames.map { name -> JSON in
-        let some: JSON = ["type": "array", "minItems": 1]
-        return ["required": [.string(name)], "properties": .object(JSON.Members([(name, some)]))]
-    }
+    private static let namedSome = listNames.map(JSON.filledList)
 
     private static let allOrSome = Rule<NativeAudience>(
         "`all` excludes the lists.",

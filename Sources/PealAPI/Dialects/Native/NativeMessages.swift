@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Messages: send, validate without sending, show, list, and change before they start.
+/// Messages: send, validate without sending, show, list, change before they start, cancel, pause and resume.
 struct NativeMessages: Sendable {
     private let services: APIServices
 
@@ -16,6 +16,9 @@ struct NativeMessages: Sendable {
             Endpoint(.get, "\(app)/messages", .app(.read), list),
             Endpoint(.get, "\(app)/messages/:id", .app(.read), get),
             Endpoint(.patch, "\(app)/messages/:id", .app(.send), Self.naming(change)),
+            Endpoint(.post, "\(app)/messages/:id/cancel", .app(.send), cancel),
+            Endpoint(.post, "\(app)/messages/:id/pause", .app(.send), pause),
+            Endpoint(.post, "\(app)/messages/:id/resume", .app(.send), resume),
         ]
     }
 
@@ -31,8 +34,8 @@ struct NativeMessages: Sendable {
     }
 
     /// - Parameter records: the app's credentials.
-    private func reader(_ app: App, _ records: [CredentialRecord]) -> MessageReader {
-        MessageReader(
+    private func reader(_ app: App, _ records: [CredentialRecord]) -> NativeMessageReader {
+        NativeMessageReader(
             app, records, rules: services.addressRules, providers: services.providers,
             lifeSecondsMax: services.options.messageLifeSeconds)
     }
@@ -131,7 +134,7 @@ struct NativeMessages: Sendable {
     }
 
     private func get(_ call: Call) async throws -> Answer {
-        let (app, id): (AppKey, MessageID) = (try call.app().key, try call.id("id", of: "message"))
+        let (id, app) = try Self.target(call)
         let report = try await services.store.read { try MessageVerbs.report(id, app: app, in: $0) }
         return Answer(.ok, report.nativeJSON)
     }
@@ -192,6 +195,27 @@ struct NativeMessages: Sendable {
         }
         return Answer(.ok, report.nativeJSON)
     }
+
+    private func cancel(_ call: Call) async throws -> Answer {
+        let (id, app) = try Self.target(call)
+        return Answer(try await services.verbs.messages.cancel(id, app: app, call.verb, reply: Self.reply))
+    }
+
+    private func pause(_ call: Call) async throws -> Answer {
+        let (id, app) = try Self.target(call)
+        return Answer(try await services.verbs.messages.pause(id, app: app, call.verb, reply: Self.reply))
+    }
+
+    private func resume(_ call: Call) async throws -> Answer {
+        let (id, app) = try Self.target(call)
+        return Answer(try await services.verbs.messages.resume(id, app: app, call.verb, reply: Self.reply))
+    }
+
+    private static func target(_ call: Call) throws(PealError) -> (MessageID, AppKey) {
+        (try call.id("id", of: "message"), try call.app().key)
+    }
+
+    @Sendable private static func reply(_ report: MessageReport) -> Reply { Reply(status: 200, report.nativeJSON) }
 }
 
 extension MessagePreview.Request {
@@ -256,33 +280,61 @@ extension Notification.Gapped {
     fileprivate var shown: [UInt8] { gap == .none ? prefix : prefix + Array(placeholder.utf8) + suffix }
 }
 
-/// Cancels, pauses and resumes messages.
-struct NativeMessageStates: Sendable {
-    private let services: APIServices
+extension NativeDocument {
+    private static let message = "\(app)/messages/:id"
+    private static let shown = APIAnswer(200, "The message.", NativeReportSchema.message)
 
-    init(_ services: APIServices) { self.services = services }
-
-    func endpoints(_ app: String) -> [Endpoint] {
-        let path = "\(app)/messages/:id"
-        return [
-            Endpoint(.post, "\(path)/cancel", .app(.send)) { call in
-                let (id, key) = try Self.target(call)
-                return Answer(try await services.verbs.messages.cancel(id, app: key, call.verb, reply: Self.reply))
-            },
-            Endpoint(.post, "\(path)/pause", .app(.send)) { call in
-                let (id, key) = try Self.target(call)
-                return Answer(try await services.verbs.messages.pause(id, app: key, call.verb, reply: Self.reply))
-            },
-            Endpoint(.post, "\(path)/resume", .app(.send)) { call in
-                let (id, key) = try Self.target(call)
-                return Answer(try await services.verbs.messages.resume(id, app: key, call.verb, reply: Self.reply))
-            },
+    static func messages(_ describing: Describing) -> [APIOperation] {
+        [
+            APIOperation(
+                id: "sendMessage", method: .post, path: "\(app)/messages", summary: "Send a message",
+                text: "The message is on disk before the response is sent.",
+                body: APIBody(schema: NativeMessageShapes.message.schema(describing), examples: [("topic", example)]),
+                answers: [
+                    APIAnswer(202, "The message is stored and will be sent.", NativeReportSchema.accepted)
+                ], refusals: [.payloadTooLarge]),
+            APIOperation(
+                id: "validateMessage", method: .post, path: "\(app)/messages:validate",
+                summary: "Check a message and show its provider requests", text: "Sends nothing.",
+                body: APIBody(schema: NativeMessageShapes.message.schema(describing), examples: [("topic", example)]),
+                answers: [APIAnswer(200, "The requests that would be sent.", NativeReportSchema.preview)]),
+            APIOperation(
+                id: "countAudience", method: .post, path: "\(app)/audience:count",
+                summary: "Count the devices of an audience", text: "The number is exact at this instant.",
+                body: APIBody(
+                    schema: NativeMessageShapes.audienceOnly.schema(describing),
+                    examples: [("where", ["audience": ["where": ["locale": "de"]]])]),
+                answers: [APIAnswer(200, "The number of devices.", NativeReportSchema.reach)]),
+            APIOperation(
+                id: "listMessages", method: .get, path: "\(app)/messages", summary: "List messages, newest first",
+                parameters: page(.id) + [
+                    .query("state", NativeReportSchema.state, "Only messages in this state."),
+                    .query("campaign_id", .text, "Only messages of this campaign."),
+                    .query("dialect", dialect, "Only messages received in this dialect."),
+                    .query("text", .text(1...Limits.nameCharactersMax), "A part of the title or the text."),
+                ] + NativeSpan.parameters, answers: [list(of: "NativeMessage", NativeReportSchema.message)]),
+            APIOperation(id: "getMessage", method: .get, path: message, summary: "Show a message", answers: [shown]),
+            APIOperation(
+                id: "changeMessage", method: .patch, path: message, summary: "Change a message that is still scheduled",
+                text: "Each part that is given replaces the stored part as a whole.",
+                body: APIBody(
+                    schema: NativeMessageShapes.parts.change("NativeMessageChange", describing),
+                    examples: [("options", ["options": ["priority": "low"]])]),
+                answers: [shown], refusals: [.conflict, .payloadTooLarge]),
+            state("cancel", "Cancel a message", "A cancelled message can be cancelled again."),
+            state("pause", "Pause a message", nil), state("resume", "Resume a message", nil),
         ]
     }
 
-    private static func target(_ call: Call) throws(PealError) -> (MessageID, AppKey) {
-        (try call.id("id", of: "message"), try call.app().key)
+    private static func state(_ verb: String, _ summary: String, _ text: String?) -> APIOperation {
+        APIOperation(
+            id: "\(verb)Message", method: .post, path: "\(message)/\(verb)", summary: summary, text: text,
+            answers: [shown])
     }
 
-    @Sendable private static func reply(_ report: MessageReport) -> Reply { Reply(status: 200, report.nativeJSON) }
+    private static let example: JSON = [
+        "audience": ["topics": ["news"]],
+        "content": ["title": ["en": "Hello", "de": "Servus"], "body": "Fresh cheese"],
+        "options": ["ttl_seconds": 3600],
+    ]
 }

@@ -17,13 +17,12 @@ extension MessageReport {
         let named = platforms.filter { $0.value.devices > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
         let reached: [(String, JSON)] = named.map { ($0.key.rawValue, .integer($0.value.devices)) }
         let counts: [(String, JSON)] = named.map { ($0.key.rawValue, $0.value.nativeJSON) }
-        let reasons: [(String, JSON)] = total.reasons.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }
         var members = facts
         members += [
             ("audience", ["devices": .integer(total.devices), "platforms": .object(JSON.Members(reached))]),
             ("empty", isEmpty ? true : nil), ("counts", total.nativeJSON), ("resent", .integer(total.resent)),
             ("by_platform", .object(JSON.Members(counts))), ("receipts", receiptsJSON),
-            ("reasons", .object(JSON.Members(reasons))), ("timings", timings),
+            ("reasons", total.reasonsJSON), ("timings", timings),
             ("request", draft.map(NativeRequest.json)),
         ]
         return .compact(members)
@@ -50,9 +49,7 @@ extension MessageReport {
             "sent_at": sentAt.map { .string($0.description) } ?? .null,
         ]
     }
-}
 
-extension MessageReport {
     /// How many devices reported that the message arrived, was displayed, opened and dismissed, and that its content
     /// was opened.
     private var receiptsJSON: JSON {
@@ -71,6 +68,11 @@ extension OutcomeCounts {
             "accepted": .integer(accepted), "rejected": .integer(rejected), "retired": .integer(retired),
             "expired": .integer(expired), "suppressed": .integer(suppressed), "pending": .integer(pending),
         ]
+    }
+
+    /// How often the networks gave each reason.
+    var reasonsJSON: JSON {
+        .object(JSON.Members(reasons.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }))
     }
 }
 

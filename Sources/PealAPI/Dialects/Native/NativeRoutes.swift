@@ -8,8 +8,6 @@ struct NativeRoutes: Sendable {
 
     init(_ services: APIServices) { self.services = services }
 
-    private static let app = "/peal/v1/apps/:app"
-
     var all: [Endpoint] { endpoints.map(Self.strictness.strict) }
 
     /// Made once: it takes a while, and the time changes only examples.
@@ -17,16 +15,16 @@ struct NativeRoutes: Sendable {
         NativeDocument.document(at: Timestamp(milliseconds: 0)).operations)
 
     private var endpoints: [Endpoint] {
-        NativeApps(services).endpoints(Self.app) + NativeCredentials(services).endpoints(Self.app)
-            + NativeKeys(services).endpoints(Self.app) + NativeDevices(services).endpoints(Self.app)
-            + NativeTopics(services).endpoints(Self.app) + NativeMessages(services).endpoints(Self.app)
-            + NativeMessageStates(services).endpoints(Self.app) + NativeDeliveries(services).endpoints(Self.app)
-            + NativeChannels(services).endpoints(Self.app) + NativeWebhooks(services).endpoints(Self.app)
-            + NativeCampaigns(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app)
-            + NativeRouteStates(services).endpoints(Self.app) + NativeSegments(services).endpoints(Self.app)
-            + NativeAdmins(services).endpoints + NativeStatistics(services).endpoints(Self.app)
-            + NativeProgress(services).endpoints(Self.app) + NativeSavedMessages(services).endpoints(Self.app)
-            + NativeSignInLinks(services).endpoints
+        let app = NativeDocument.app
+        return NativeApps(services).endpoints(app) + NativeCredentials(services).endpoints(app)
+            + NativeKeys(services).endpoints(app) + NativeDevices(services).endpoints(app)
+            + NativeTopics(services).endpoints(app) + NativeMessages(services).endpoints(app)
+            + NativeDeliveries(services).endpoints(app) + NativeChannels(services).endpoints(app)
+            + NativeWebhooks(services).endpoints(app) + NativeCampaigns(services).endpoints(app)
+            + NativeAudit(services).endpoints(app) + NativeRouteStates(services).endpoints(app)
+            + NativeSegments(services).endpoints(app) + NativeAdmins(services).endpoints
+            + NativeStatistics(services).endpoints(app) + NativeProgress(services).endpoints(app)
+            + NativeSavedMessages(services).endpoints(app) + NativeSignInLinks(services).endpoints
     }
 }
 

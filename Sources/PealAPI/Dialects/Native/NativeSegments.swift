@@ -17,7 +17,7 @@ struct NativeSegments: Sendable {
         ]
     }
 
-    fileprivate static let draft = ObjectShape("NativeSegmentDraft", Condition.or([])) {
+    static let draft = ObjectShape("NativeSegmentDraft", Condition.or([])) {
         Entry(required: "where", NativeConditionShapes.condition) { $0 = $1 }
     }
 

@@ -1,4 +1,4 @@
-internal import PealCore
+package import PealCore
 internal import PealShapes
 
 /// The shapes that several requests of the native API share.
@@ -137,4 +137,34 @@ extension Shape where Value == Timestamp {
         guard time > reading.now else { throw reading.refusal("must be in the future") }
         return time
     }.described { .future(after: $0.now) }
+}
+
+extension NativeReader {
+    /// Reads with the shapes of the native API.
+    /// - Parameters:
+    ///   - providers: check the addresses that a message names.
+    ///   - lifeSecondsMax: the lifetime of a message without an expiry.
+    ///   - rules: returns the current rules for addresses.
+    package static func shapes(
+        providers: [ProviderName: any Provider] = [:], lifeSecondsMax: Int64 = Limits.messageLifeSecondsDefault,
+        rules: @escaping @Sendable () -> AddressRules
+    ) -> NativeReader {
+        NativeReader(
+            condition: { json, now throws(PealError) in
+                try NativeSegments.draft.value(of: ["where": json], .native, now: now)
+            },
+            message: { json, id, app, store, now in
+                let facts = try SendingFacts(app, store)
+                let reader = NativeMessageReader(
+                    app, facts.credentials, rules: rules(), providers: providers, lifeSecondsMax: lifeSecondsMax)
+                return try reader.draft(of: json, facts, id: id, now: now)
+            },
+            device: { json, id, now throws(PealError) in
+                let draft = try NativeDeviceShapes.draftWithID.value(of: json, .native, now: now)
+                return try draft.registration(id: draft.id ?? id, rules())
+            },
+            authentication: { json, now throws(PealError) in
+                try NativeWebhookShapes.authentication.value(of: json, .native, now: now)
+            })
+    }
 }

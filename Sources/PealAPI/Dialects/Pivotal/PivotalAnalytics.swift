@@ -32,22 +32,17 @@ struct PivotalAnalytics: Sendable {
 
     /// The fact to store for one event; nil if the event contains nothing to store.
     private static func fact(_ event: JSON) -> DeviceFact? {
-        guard let device = text(event, "deviceUuid").flatMap({ DeviceID($0) }), let type = text(event, "eventType")
+        guard let device = event["deviceUuid"]?.scalarText.flatMap({ DeviceID($0) }),
+            let type = event["eventType"]?.scalarText?.lowercased()
         else { return nil }
         let at = event["eventTime"].flatMap(instant)
-        if let kind = kinds[type.lowercased()] {
-            guard let message = text(event, "receiptId").flatMap({ MessageID($0) }) else { return nil }
+        if let kind = kinds[type] {
+            guard let message = event["receiptId"]?.scalarText.flatMap({ MessageID($0) }) else { return nil }
             return DeviceFact(device: device, subject: .message(message, kind), at: at)
         }
-        guard type.lowercased() == triggered, let geofence = event["geofenceId"]?.tolerantInteger else {
-            return nil
-        }
+        guard type == triggered, let geofence = event["geofenceId"]?.tolerantInteger else { return nil }
         let location = event["locationId"]?.tolerantInteger ?? 0
         return DeviceFact(device: device, subject: .geofence(geofence, location: location), at: at)
-    }
-
-    private static func text(_ event: JSON, _ name: String) -> String? {
-        event[name]?.scalarText
     }
 
     /// iOS sends milliseconds, Android seconds: the magnitude shows which.

@@ -136,20 +136,15 @@ extension PivotalGeofenceShapes {
 enum PivotalGeofencePage {
     /// `page` from 1, `size`, `q`, `timestamp`.
     static func page(_ query: Query) throws(PealError) -> NumberedPageQuery {
-        let page = try whole(query, "page", in: 1...Int64(Int32.max)) ?? 1
-        let size = try whole(query, "size", in: 1...Int64(Limits.listItemsMax)) ?? Int64(Limits.geofencesPageDefault)
-        let after = try whole(query, "timestamp", in: Int64.min...Int64.max)
-        return NumberedPageQuery(
-            page: Int(page), size: Int(size), text: query["q"],
-            updatedAfter: after.flatMap { $0 > 0 ? Timestamp(milliseconds: $0) : nil })
+        let page = try query.integer("page", in: 1...Int(Int32.max)) ?? 1
+        let size = try query.integer("size", in: 1...Limits.listItemsMax) ?? Limits.geofencesPageDefault
+        return NumberedPageQuery(page: page, size: size, text: query["q"], updatedAfter: try changedAfter(query))
     }
 
-    static func whole(_ query: Query, _ name: String, in range: ClosedRange<Int64>) throws(PealError) -> Int64? {
-        guard let text = query[name] else { return nil }
-        guard let number = Int64(text), range.contains(number) else {
-            throw .invalid(name, "\(name) must be an integer from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
+    /// `timestamp`; nil if it is 0 or absent, which means everything.
+    static func changedAfter(_ query: Query) throws(PealError) -> Timestamp? {
+        let milliseconds = try query.integer("timestamp", in: Int64.min...Int64.max) ?? 0
+        return milliseconds > 0 ? Timestamp(milliseconds: milliseconds) : nil
     }
 }
 

@@ -75,10 +75,10 @@ struct PivotalGeofences: Sendable {
     private func share(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let platform = try call.platformKey().platform
-        let known = try PivotalGeofencePage.whole(call.query, "timestamp", in: Int64.min...Int64.max) ?? 0
+        let known = try PivotalGeofencePage.changedAfter(call.query)
         let share = try await verbs(app, call).share(
             of: call.query["device_uuid"].flatMap { DeviceID($0) }, platforms: PivotalPlatform.family(platform),
-            app: app.key, since: known > 0 ? Timestamp(milliseconds: known) : nil, now: call.now)
+            app: app.key, since: known, now: call.now)
         return Answer(.ok, PivotalGeofenceWriter.json(share))
     }
 

@@ -54,21 +54,8 @@ struct PivotalPage {
     /// - Throws: `invalid_field` for a number out of range.
     init(_ query: Query, sizeMin: Int) throws(PealError) {
         page = PageNumber(
-            number: try Self.number("page", query, in: 1...Self.pageMax) ?? 1,
-            size: try Self.number("size", query, in: sizeMin...Limits.pageItemsMax) ?? Limits.pageItemsDefault)
-    }
-
-    /// No list is longer than this.
-    private static let pageMax = Int(Int32.max)
-
-    private static func number(
-        _ name: String, _ query: Query, in range: ClosedRange<Int>
-    ) throws(PealError) -> Int? {
-        guard let text = query[name] else { return nil }
-        guard let number = Int(text), range.contains(number) else {
-            throw .invalid(name, "\(name) must be an integer from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
+            number: try query.integer("page", in: 1...Int(Int32.max)) ?? 1,
+            size: try query.integer("size", in: sizeMin...Limits.pageItemsMax) ?? Limits.pageItemsDefault)
     }
 
     /// The JSON of a page, with the items under `name` and the totals.

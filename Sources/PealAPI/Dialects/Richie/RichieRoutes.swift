@@ -3,17 +3,8 @@ internal import Logging
 internal import PealCore
 internal import PealShapes
 
-/// The path of the Richie Push API.
+/// The path of the Richie Push API: `POST /push/v2/admin/task`.
 struct RichieRoutes: Sendable {
-    private let services: APIServices
-
-    init(_ services: APIServices) { self.services = services }
-
-    var all: [Endpoint] { RichieTasks(services).endpoints }
-}
-
-/// `POST /push/v2/admin/task`.
-struct RichieTasks: Sendable {
     private let services: APIServices
     private let shapes: RichieShapes
 
@@ -22,7 +13,7 @@ struct RichieTasks: Sendable {
         shapes = RichieShapes(services.options)
     }
 
-    var endpoints: [Endpoint] { [Endpoint(.post, "/push/v2/admin/task", .richie(.send), send)] }
+    var all: [Endpoint] { [Endpoint(.post, "/push/v2/admin/task", .richie(.send), send)] }
 
     private func send(_ call: Call) async throws -> Answer {
         let apps = try await services.store.read { try call.apps(in: $0) }

@@ -37,15 +37,7 @@ struct RichieShapes: Sendable {
 
     private static let namesSomebody = Rule<RichieTask>(
         "Give `topics` or `external_user_ids`.",
-        violation: { _ in
-            let lists = ["topics", "external_user_ids"].map { name -> JSON in
-                [
-                    "required": [.string(name)],
-                    "properties": .object(.init([(name, ["type": "array", "minItems": 1])])),
-                ]
-            }
-            return ["not": ["anyOf": .array(lists)]]
-        }
+        violation: { _ in ["not": ["anyOf": [.filledList("topics"), .filledList("external_user_ids")]]] }
     ) { task, _, _ throws(PealError) in
         guard task.topics == nil, task.users == nil else { return }
         throw PealError(.missingField, "topics or external_user_ids must not be empty", field: "topics")

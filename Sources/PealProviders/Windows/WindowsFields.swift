@@ -2,7 +2,7 @@ import PealCore
 
 /// An author's content for one of Microsoft's networks: the platform's own object, and the common fields in the
 /// rendered locale. Receives the render order, hands on checked text, and names the field of any refusal.
-struct PlatformFields: Sendable {
+struct WindowsFields: Sendable {
     private let order: RenderOrder
     private let own: any WindowsContent
     /// The field of the platform's own object.

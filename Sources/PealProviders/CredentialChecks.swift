@@ -51,6 +51,25 @@ struct LeafCertificate {
     }
 }
 
+/// Checks of what an app uploads, the same for several networks.
+enum CredentialChecks {
+    /// Allows only characters that are safe in header values and paths, where names end up.
+    /// - Parameter object: the member that contains the field; nil for the root.
+    /// - Throws: `invalid_field`, naming the field.
+    static func check(name: String, field: String, in object: String? = nil) throws(PealError) {
+        let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
+        guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
+            throw refusal(ofName: field, in: object)
+        }
+    }
+
+    static func refusal(ofName field: String, in object: String? = nil) -> PealError {
+        .invalid(
+            object.map { "\($0).\(field)" } ?? field,
+            "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
+    }
+}
+
 extension PEMDocument {
     /// Refuses PEM whose key is encrypted, before a library derives a key from an empty passphrase.
     static func refuseEncryptedKey(_ pem: String, field: String) throws(PealError) {

@@ -1,17 +1,8 @@
-/// Thrown by a failed check.
-struct APNsRefusal: Error {
-    let reason: APNsReason
-
-    init(_ reason: APNsReason) {
-        self.reason = reason
-    }
-}
-
 /// The reasons with which APNs refuses a notification, each with its status
 /// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 /// and, for channels,
 /// https://developer.apple.com/documentation/usernotifications/handling-error-responses-from-apns).
-package enum APNsReason: String, Sendable, CaseIterable {
+package enum APNsReason: String, Error, CaseIterable {
     case badCertificate = "BadCertificate"
     case badCertificateEnvironment = "BadCertificateEnvironment"
     case badChannelID = "BadChannelId"
