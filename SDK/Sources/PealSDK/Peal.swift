@@ -324,8 +324,8 @@ public actor Peal {
         get async { await engine.lastRefusal.flatMap(PealError.init) }
     }
 
-    /// The state of the exchange with the server in this run of the app: it shows developers whether the server's address
-    /// and the key are right. Each problem is also written to the system's log (subsystem `peal`) once.
+    /// The state of the exchange with the server in this run of the app. It shows developers whether the server's
+    /// address and the key are right. Each problem is also written to the system's log (subsystem `peal`) once.
     public var status: PealStatus {
         get async { await engine.status }
     }
