@@ -318,8 +318,8 @@ public actor Peal {
     }
 
     /// What the server refused last in this run of the app, and would refuse again, such as a registration with an
-    /// unknown key. nil if it refused nothing, or has accepted a registration since. Show it while you develop: the
-    /// device continues with what the server knows, and everything else is repeated silently.
+    /// unknown key. nil if it refused nothing, or has accepted a registration since. The device continues with what the
+    /// server knows. `status` also shows what is repeated silently, such as requests to a wrong address.
     public var lastRefusal: PealError? {
         get async { await engine.lastRefusal.flatMap(PealError.init) }
     }
