@@ -308,19 +308,32 @@
   // Reports ----------------------------------------------------------------------------------------------------------
 
   /**
-   * Queues events and sends what waits. What cannot be sent stays for the next opportunity.
+   * Queues events and sends what waits. What cannot be sent stays for the next opportunity. Nothing is queued after the
+   * page disconnected: the next device, perhaps of another person, would report it.
    * @param {Record<string, any>[]} given
    */
   async function report(given) {
     const at = new Date(await serverTime()).toISOString();
-    await transaction((_, events) => {
-      given.forEach((event, index) =>
-        // The fraction keeps the order of events of one millisecond.
-        events.put({ event_id: crypto.randomUUID(), at, queued: Date.now() + index / EVENTS_MAX, ...event }));
-      const request = events.getAll();
-      request.onsuccess = () => surplus(request.result).forEach((event) => events.delete(event.event_id));
+    await transaction((values, events) => {
+      const known = values.get("device");
+      known.onsuccess = () => {
+        if (known.result) queue(given, at, events);
+      };
     });
     await flush();
+  }
+
+  /**
+   * @param {Record<string, any>[]} given
+   * @param {string} at
+   * @param {IDBObjectStore} events
+   */
+  function queue(given, at, events) {
+    given.forEach((event, index) =>
+      // The fraction keeps the order of events of one millisecond.
+      events.put({ event_id: crypto.randomUUID(), at, queued: Date.now() + index / EVENTS_MAX, ...event }));
+    const request = events.getAll();
+    request.onsuccess = () => surplus(request.result).forEach((event) => events.delete(event.event_id));
   }
 
   /** @param {any[]} events */

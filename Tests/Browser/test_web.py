@@ -600,6 +600,16 @@ def test_disconnecting_deletes_the_device(browser, api):
     assert browser.page.evaluate("navigator.serviceWorker.ready.then(r => r.pushManager.getSubscription())") is None
 
 
+def test_what_happens_after_disconnecting_is_not_reported_for_the_next_device(browser, api, message):
+    browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c")
+    browser.page.evaluate("connection.disconnect()")
+    browser.push({"title": "Hello", "peal": {"message": message}})
+    assert browser.shown()[0]["title"] == "Hello"
+    browser.connect(api.url, api.key, user_id="bob", user_proof="d.e.f")
+    browser.page.evaluate("connection.opened('article-7')")
+    assert [event["type"] for event in api.events.values()] == ["content_opened"]
+
+
 def test_a_browser_that_does_not_end_the_subscription_is_unreachable(browser, api):
     browser.connect(api.url, api.key)
     browser.page.evaluate(
