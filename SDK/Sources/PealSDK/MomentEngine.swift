@@ -218,6 +218,8 @@ actor MomentEngine {
     // MARK: Choosing
 
     private func considerMoment() async throws -> String? {
+        // Without a message there is nothing to sense for.
+        guard try !candidates(parts.state.read(), at: self.now).isEmpty else { return nil }
         // The person may have changed the settings since the last sync. A message that is claimed here and cannot be
         // shown at once would be lost for the person's other devices.
         let permission = await parts.presenter.permission()
@@ -229,10 +231,7 @@ actor MomentEngine {
         let now = ledger.clock.now(parts.clock.reading).milliseconds
         var seen = signals
         seen.wasUnlocked = ledger.wasUnlocked
-        let held = ledger.entries(in: .held).filter { entry in
-            guard let message = entry.message, message.claimable ?? true else { return false }
-            return message.start.milliseconds <= now && now < message.fallbackAt.milliseconds
-        }
+        let held = candidates(ledger, at: now)
         let app = ledger.identity?.app ?? ""
         let wake = MomentWake(
             held: held, signals: seen, now: now, shown: ledger.shownTimes, openCounts: ledger.openCounts,
@@ -249,6 +248,14 @@ actor MomentEngine {
         guard let id = choice.show else { return nil }
         try await fetchImages(of: id)
         return try await show(id, choice) ? id : nil
+    }
+
+    /// Claimable messages whose window is open.
+    private func candidates(_ ledger: Ledger, at now: Int64) -> [LedgerEntry] {
+        ledger.entries(in: .held).filter { entry in
+            guard let message = entry.message, message.claimable ?? true else { return false }
+            return message.start.milliseconds <= now && now < message.fallbackAt.milliseconds
+        }
     }
 
     /// Repeats claims that got no answer, even if the moment is no longer good: only this device may have the message.
