@@ -259,8 +259,8 @@
   }
 
   /**
-   * Registers the known browser again, without topics: a list would replace what a backend has subscribed it to. A proof
-   * that has expired meanwhile costs the user, not the device.
+   * Registers the known browser again, without topics: a list would replace what a backend has subscribed it to. A
+   * proof that has expired meanwhile costs the user, not the device.
    * @param {Device} known
    * @returns {Promise<Device>}
    */
@@ -683,7 +683,8 @@
     try {
       await changeTopic(topic, true);
     } catch (error) {
-      if (!(error instanceof Failure) || error.status < 400 || error.status === 401 || isBusy(error.status)) return false;
+      const status = error instanceof Failure ? error.status : 0;
+      if (status < 400 || status === 401 || isBusy(status)) return false;
       await keepTopic(topic, false);
     }
     return true;
