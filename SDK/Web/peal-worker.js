@@ -27,6 +27,7 @@
    * @property {string} device_token
    * @property {number} ahead Milliseconds that the server's clock is ahead.
    * @property {boolean} [isStale] Whether the server does not have the browser's current address yet.
+   * @property {string[]} [lacking] Topics of the page that a device that is new on the server does not have yet.
    */
 
   /**
@@ -233,21 +234,21 @@
   const inTurn = (step) => worker.navigator.locks.request("peal-registration", step);
 
   /**
-   * Registers and keeps the answer.
+   * Registers and keeps the answer, with the topics of the page.
    * @param {string} server
    * @param {string} key
    * @param {Record<string, any>} registration
    * @returns {Promise<Device>}
    */
   async function register(server, key, registration) {
-    const known = await device();
-    const isKnown = known?.server === server && known?.key === key;
-    const answer = await call(server, key, "POST", "register", {
-      ...registration, device_token: isKnown ? known?.device_token : undefined,
-    });
+    const stored = await device();
+    const known = stored?.server === server && stored.key === key ? stored : undefined;
+    const answer = await call(server, key, "POST", "register", { ...registration, device_token: known?.device_token });
+    const topics = registration.topics ?? known?.registration.topics ?? [];
+    const lacking = answer.device === known?.device ? known?.lacking : topics;
     const value = {
-      server, key, registration, device: answer.device, device_token: answer.device_token,
-      ahead: Date.parse(answer.now) - Date.now() || 0,
+      server, key, registration: { ...registration, topics }, device: answer.device, device_token: answer.device_token,
+      ahead: Date.parse(answer.now) - Date.now() || 0, lacking: registration.topics ? [] : lacking ?? [],
     };
     // The browser may have replaced the subscription meanwhile.
     const subscription = await currentSubscription();
@@ -258,17 +259,18 @@
   }
 
   /**
-   * Registers the known browser again. A proof that has expired meanwhile costs the user, not the device.
+   * Registers the known browser again, without topics: a list would replace what a backend has subscribed it to. A
+   * proof that has expired meanwhile costs the user, not the device.
    * @param {Device} known
    * @returns {Promise<Device>}
    */
-  async function registerAgain(known) {
+  async function registerAgain({ server, key, registration: { topics, ...registration } }) {
     try {
-      return await register(known.server, known.key, known.registration);
+      return await register(server, key, registration);
     } catch (error) {
       if (!(error instanceof Failure) || error.field !== "user_proof") throw error;
-      const { user_id, user_proof, ...anonymous } = known.registration;
-      return register(known.server, known.key, anonymous);
+      const { user_id, user_proof, ...anonymous } = registration;
+      return register(server, key, anonymous);
     }
   }
 
@@ -306,19 +308,32 @@
   // Reports ----------------------------------------------------------------------------------------------------------
 
   /**
-   * Queues events and sends what waits. What cannot be sent stays for the next opportunity.
+   * Queues events and sends what waits. What cannot be sent stays for the next opportunity. Nothing is queued after the
+   * page disconnected: the next device, perhaps of another person, would report it.
    * @param {Record<string, any>[]} given
    */
   async function report(given) {
     const at = new Date(await serverTime()).toISOString();
-    await transaction((_, events) => {
-      given.forEach((event, index) =>
-        // The fraction keeps the order of events of one millisecond.
-        events.put({ event_id: crypto.randomUUID(), at, queued: Date.now() + index / EVENTS_MAX, ...event }));
-      const request = events.getAll();
-      request.onsuccess = () => surplus(request.result).forEach((event) => events.delete(event.event_id));
+    await transaction((values, events) => {
+      const known = values.get("device");
+      known.onsuccess = () => {
+        if (known.result) queue(given, at, events);
+      };
     });
     await flush();
+  }
+
+  /**
+   * @param {Record<string, any>[]} given
+   * @param {string} at
+   * @param {IDBObjectStore} events
+   */
+  function queue(given, at, events) {
+    given.forEach((event, index) =>
+      // The fraction keeps the order of events of one millisecond.
+      events.put({ event_id: crypto.randomUUID(), at, queued: Date.now() + index / EVENTS_MAX, ...event }));
+    const request = events.getAll();
+    request.onsuccess = () => surplus(request.result).forEach((event) => events.delete(event.event_id));
   }
 
   /** @param {any[]} events */
@@ -366,7 +381,7 @@
     let size = EVENTS_MAX;
     while (!(await isPaused())) {
       const all = await transaction((_, events) => events.getAll());
-      if (all.length === 0) return isRenewed;
+      if (all.length === 0) return (await restored()) && isRenewed;
       const batch = oldestFirst(all).slice(0, size);
       try {
         await authorized("POST", "events", batch.map(({ queued, ...event }) => event));
@@ -627,21 +642,52 @@
   };
 
   /**
-   * Changes a topic on the server, then in the stored registration: a registration replaces all topics, so a renewed one
-   * would undo the change otherwise. For the same reason it must be called in turn.
+   * Changes a topic on the server, then in the stored registration. It must be called in turn.
    * @param {string} topic
    * @param {boolean} isSubscribed
    */
   async function changeTopic(topic, isSubscribed) {
     const path = `topics/${encodeURIComponent(topic)}`;
     await authorized(isSubscribed ? "PUT" : "DELETE", path, undefined, (step) => step());
-    await change("device", (/** @type {Device | undefined} */ known) => {
-      const topics = /** @type {string[] | undefined} */ (known?.registration.topics);
-      // Without topics, a registration leaves those on the server as they are.
-      if (!known || !topics) return undefined;
-      const others = topics.filter((one) => one !== topic);
-      return { ...known, registration: { ...known.registration, topics: [...others, ...(isSubscribed ? [topic] : [])] } };
+    await keepTopic(topic, isSubscribed);
+  }
+
+  /**
+   * Stores what the server has accepted or refused.
+   * @param {string} topic
+   * @param {boolean} isSubscribed
+   */
+  const keepTopic = (topic, isSubscribed) =>
+    change("device", (/** @type {Device | undefined} */ known) => {
+      const others = (/** @type {string[]} */ topics = []) => topics.filter((one) => one !== topic);
+      if (!known) return undefined;
+      const topics = [...others(known.registration.topics), ...(isSubscribed ? [topic] : [])];
+      return { ...known, registration: { ...known.registration, topics }, lacking: others(known.lacking) };
     });
+
+  /**
+   * Subscribes a device that is new on the server to the topics of the page.
+   * @returns {Promise<boolean>} Whether it has them all.
+   */
+  async function restored() {
+    for (const topic of (await device())?.lacking ?? []) {
+      if (!(await inTurn(() => restore(topic)))) return false;
+    }
+    return true;
+  }
+
+  /** @param {string} topic */
+  async function restore(topic) {
+    // The page may have changed it meanwhile.
+    if (!(await device())?.lacking?.includes(topic)) return true;
+    try {
+      await changeTopic(topic, true);
+    } catch (error) {
+      const status = error instanceof Failure ? error.status : 0;
+      if (status < 400 || status === 401 || isBusy(status)) return false;
+      await keepTopic(topic, false);
+    }
+    return true;
   }
 
   async function unregister() {

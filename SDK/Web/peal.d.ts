@@ -18,8 +18,13 @@ export type ConnectOptions = {
   user_id?: string;
   /** Your backend's signed statement that this person signed in. */
   user_proof?: string;
-  /** The topics to subscribe to. Without it, a known browser keeps its topics. */
+  /** The only topics of the browser, which replace all others. Without it, a known browser keeps its topics. */
   topics?: string[];
+  /**
+   * Facts by which a backend chooses audiences, at most 4,096 bytes of JSON. They replace all others. Without it, a
+   * known browser keeps its attributes.
+   */
+  attributes?: Record<string, string | number | boolean>;
   /** Ids of the browser in other systems, such as `devtodev_id`. */
   identifiers?: Record<string, string>;
 };

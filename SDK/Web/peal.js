@@ -20,7 +20,10 @@ const PATIENCE = 30_000;
  *   a worker of yours that imports it, or a registration of such a worker.
  * @property {string} [user_id] Who uses the page.
  * @property {string} [user_proof] Your backend's signed statement that this person signed in.
- * @property {string[]} [topics] The topics to subscribe to. Without it, a known browser keeps its topics.
+ * @property {string[]} [topics] The only topics of the browser, which replace all others. Without it, a known browser
+ *   keeps its topics.
+ * @property {Record<string, string | number | boolean>} [attributes] Facts by which a backend chooses audiences, at
+ *   most 4,096 bytes of JSON. They replace all others. Without it, a known browser keeps its attributes.
  * @property {Record<string, string>} [identifiers] Ids of the browser in other systems, such as `devtodev_id`.
  */
 
@@ -71,20 +74,13 @@ export async function connect(options) {
   return inTurn(() => connected(server, options));
 }
 
-/** @type {Promise<unknown>} The call that is changing the connection. */
-let former = Promise.resolve();
-
 /**
- * Calls that change the connection, one after the other, so that the last one wins.
+ * Changes of the connection, in all tabs one after the other, so that the last one wins.
  * @template T
  * @param {() => Promise<T>} change
  * @returns {Promise<T>}
  */
-function inTurn(change) {
-  const result = former.then(change);
-  former = result.catch(() => {});
-  return result;
-}
+const inTurn = (change) => navigator.locks.request("peal-connection", change);
 
 /**
  * @param {string} server
@@ -107,6 +103,7 @@ async function connected(server, options) {
       user_proof: options.user_proof,
       topics: options.topics,
       identifiers: options.identifiers,
+      attributes: options.attributes,
       locale: navigator.language,
       time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       sdk_version: version,
@@ -203,7 +200,8 @@ async function applicationServerKey(server, key) {
   const answer = await response.json().catch(() => undefined);
   const isBusy = [408, 425, 429].includes(response.status) || response.status >= 500;
   if (!response.ok && (isBusy || typeof answer?.error?.code === "string")) {
-    throw new PealError("refused", `the server answers ${response.status}`, { status: response.status });
+    const message = answer?.error?.message ?? `the server answers ${response.status}`;
+    throw new PealError("refused", message, { status: response.status });
   }
   // A page of a network that wants a login is no answer of the server.
   if (!response.ok || typeof answer?.application_server_key !== "string") {

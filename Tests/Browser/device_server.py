@@ -92,6 +92,7 @@ class DeviceAPI:
         self.login_status = 200
         # Events about this content are refused, and so is a proof of this user.
         self.refused, self.expired_user = None, "mallory"
+        self.refused_topic = None
         self.vapid_key = VAPID_KEY
         self.server = Server(self.handle)
         self.url = self.server.url
@@ -173,6 +174,8 @@ class DeviceAPI:
             return 204, None
         if path.startswith("topics/"):
             topic = urllib.parse.unquote(path.removeprefix("topics/"))
+            if topic == self.refused_topic:
+                return 400, {"error": {"code": "invalid_field", "message": "no", "field": "topic"}}
             change = self.devices[device]["topics"].add if method == "PUT" else self.devices[device]["topics"].discard
             change(topic)
             return 204, None

@@ -43,6 +43,30 @@ def test_topics_change(browser, real_server):
     assert real_server.device(device)["topics"] == []
 
 
+def test_a_renewed_registration_keeps_the_topics_of_page_and_backend(browser, real_server):
+    device = browser.connect(real_server.url, real_server.key)["device"]
+    browser.page.evaluate("connection.subscribe('news')")
+    path = f"/apps/{real_server.app}/devices/{device}"
+    real_server.peal.put(f"{path}/topics/vip", None)
+    # A registration of the same address without the token ends it.
+    registration = {"platform": "web", "address": real_server.device(device)["address"]}
+    authorization = {"Authorization": f"Bearer {real_server.key}"}
+    real_server.peal.request("POST", "/peal/device/v1/register", registration, authorization)
+    browser.page.evaluate("connection.opened('article-7')")
+    assert real_server.device(device)["topics"] == ["news", "vip"]
+    real_server.peal.delete(path)
+    browser.page.evaluate("connection.opened('article-7')")
+    device = browser.connect(real_server.url, real_server.key)["device"]
+    wait_until(lambda: real_server.device(device)["topics"] == ["news"])
+
+
+def test_attributes_are_stored_or_refused(browser, real_server):
+    device = browser.connect(real_server.url, real_server.key, attributes={"plan": "pro", "age": 30})["device"]
+    assert real_server.device(device)["attributes"] == {"plan": "pro", "age": 30}
+    refused = browser.connect(real_server.url, real_server.key, attributes={"plan": "x" * 4096})
+    assert (refused["error"], refused["status"], refused["field"]) == ("refused", 400, "attributes")
+
+
 def test_a_push_and_a_click_are_counted(browser, real_server):
     browser.connect(real_server.url, real_server.key)
     message = real_server.send(title="Hello", body="World")

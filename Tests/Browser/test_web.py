@@ -6,7 +6,7 @@ import time
 import uuid
 
 import pytest
-from conftest import AUTH, P256DH, wait_until
+from conftest import AUTH, P256DH, Browser, wait_until
 from device_server import NEXT_VAPID_KEY, VAPID_KEY
 
 
@@ -125,26 +125,50 @@ def renew_by_an_address(browser, api):
 RENEWALS = [renew_by_a_token, renew_by_an_address]
 
 
+@pytest.mark.parametrize("given", [{}, {"topics": ["news"]}])
 @pytest.mark.parametrize("renew", RENEWALS)
-def test_a_renewed_registration_has_the_current_topics(browser, api, renew):
-    device = browser.connect(api.url, api.key, topics=["news", "chess"])["device"]
-    browser.page.evaluate("connection.unsubscribe('news')")
+def test_a_renewed_registration_leaves_the_topics_to_the_server(browser, api, renew, given):
+    device = browser.connect(api.url, api.key, **given)["device"]
     browser.page.evaluate("connection.subscribe('sport')")
-    browser.page.evaluate("connection.subscribe('chess')")
-    assert api.topics(device) == ["chess", "sport"]
+    # A backend may have changed them.
+    api.devices[device]["topics"] = {"vip"}
     renew(browser, api)
     wait_until(lambda: len(api.registrations) == 2)
-    assert api.topics(device) == ["chess", "sport"]
-    assert sorted(api.registrations[1]["topics"]) == ["chess", "sport"]
+    assert "topics" not in api.registrations[1] and api.topics(device) == ["vip"]
 
 
-@pytest.mark.parametrize("renew", RENEWALS)
-def test_a_renewed_registration_without_topics_keeps_them(browser, api, renew):
-    device = browser.connect(api.url, api.key)["device"]
-    browser.page.evaluate("connection.subscribe('sport')")
+def report_something(browser, api):
+    browser.page.evaluate("connection.opened('article-7')")
+
+
+def connect_again(browser, api):
+    browser.connect(api.url, api.key)
+
+
+@pytest.mark.parametrize("given", [{}, {"topics": ["news", "chess"]}])
+@pytest.mark.parametrize("renew", [report_something, connect_again])
+def test_a_new_device_gets_the_topics_of_one_that_the_server_deleted(browser, api, renew, given):
+    former = browser.connect(api.url, api.key, **given)["device"]
+    for topic in ["news", "chess", "sport"]:
+        browser.page.evaluate("(topic) => connection.subscribe(topic)", topic)
+    browser.page.evaluate("connection.unsubscribe('chess')")
+    del api.devices[former]
+    # The worker tries again after the pause, and one that is refused costs no other.
+    api.busy["topics/sport"], api.refused_topic = "1", "news"
     renew(browser, api)
-    wait_until(lambda: len(api.registrations) == 2)
-    assert "topics" not in api.registrations[1] and api.topics(device) == ["sport"]
+    wait_until(lambda: len(api.devices) == 1 and api.count("PUT", "topics/sport") == 2)
+    (device,) = api.devices
+    api.devices[device]["topics"].add("vip")
+    api.busy.clear()
+    wait_until(lambda: api.topics(device) == ["sport", "vip"])
+    wait_until(lambda: stored(browser, "device")["lacking"] == [])
+    assert stored(browser, "device")["registration"]["topics"] == ["sport"]
+
+
+def test_attributes_are_part_of_the_registration(browser, api):
+    browser.connect(api.url, api.key, attributes={"plan": "pro", "age": 30})
+    browser.connect(api.url, api.key)
+    assert [one.get("attributes") for one in api.registrations] == [{"plan": "pro", "age": 30}, None]
 
 
 def test_a_topic_that_the_server_refuses_is_not_kept(browser, api):
@@ -423,6 +447,22 @@ def test_the_last_connect_wins(browser, api):
     assert stored(browser, "device")["registration"]["user_id"] == "bob"
 
 
+def test_tabs_connect_and_disconnect_one_after_the_other(browser, api):
+    browser.connect(api.url, api.key)
+    api.hold("registration")
+    begin(browser, "connection.disconnect()")
+    wait_until(lambda: api.count("DELETE", "registration") == 1)
+    other = Browser(browser.context, browser.origin)
+    begin(other, "peal.connect(given)", options(api))
+    for _ in range(20):
+        # Long enough for the second tab, if it does not wait for the first.
+        other.page.evaluate("(server) => fetch(`${server}/peal/device/v1/unknown`).then((it) => it.text())", api.url)
+    assert api.count("GET", "web") == 1
+    api.release("registration")
+    assert ended(browser) == ended(other) == ["done"]
+    assert list(api.devices) == [stored(browser, "device")["device"]]
+
+
 def test_an_upload_does_not_bring_a_disconnected_device_back(browser, api):
     browser.connect(api.url, api.key)
     api.hold("events")
@@ -560,6 +600,16 @@ def test_disconnecting_deletes_the_device(browser, api):
     assert browser.page.evaluate("navigator.serviceWorker.ready.then(r => r.pushManager.getSubscription())") is None
 
 
+def test_what_happens_after_disconnecting_is_not_reported_for_the_next_device(browser, api, message):
+    browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c")
+    browser.page.evaluate("connection.disconnect()")
+    browser.push({"title": "Hello", "peal": {"message": message}})
+    assert browser.shown()[0]["title"] == "Hello"
+    browser.connect(api.url, api.key, user_id="bob", user_proof="d.e.f")
+    browser.page.evaluate("connection.opened('article-7')")
+    assert [event["type"] for event in api.events.values()] == ["content_opened"]
+
+
 def test_a_browser_that_does_not_end_the_subscription_is_unreachable(browser, api):
     browser.connect(api.url, api.key)
     browser.page.evaluate(
@@ -646,7 +696,8 @@ def test_only_its_own_file_replaces_a_worker_under_open_pages(browser, api, name
 
 
 def test_refusals_name_what_is_wrong(browser, api):
-    assert browser.connect(api.url, "wrong")["error"] == "refused"
+    answer = browser.connect(api.url, "wrong")
+    assert (answer["error"], answer["status"], answer["message"]) == ("refused", 401, "the token is not valid")
     refused = browser.connect(api.url, api.key, user_id="mallory", user_proof="x")
     assert (refused["error"], refused["status"], refused["field"]) == ("refused", 403, "user_proof")
     assert browser.connect("http://127.0.0.1:9", api.key)["error"] == "unreachable"

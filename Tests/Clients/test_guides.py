@@ -636,7 +636,9 @@ def test_the_swift_code_fits_the_sdk(tmp_path):
     *started, started_extension = (block.text for block in examples(GETTING_STARTED, "swift"))
     assert len(app) == len(started) == 3
     own = """import PealSDK
-    func others(peal: Peal) async {
+    func others(peal: Peal) async throws {
+        try await peal.setAttributes(["plan": "pro", "age": 30])
+        if case .notPeal(let status) = await peal.status { print(status) }
         await peal.setIdentifiers(DeviceIdentifiers())
         await peal.registerCategories([NotificationCategory(id: "own", buttons: [])])
     }"""

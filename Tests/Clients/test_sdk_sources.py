@@ -97,6 +97,12 @@ def test_the_watch_uses_no_sound_of_the_apps_own():
             assert not (watches[-1] and "UNNotificationSound(named:" in line), f"{file}: {line}"
 
 
+def test_no_request_uses_the_shared_session():
+    """On Apple's systems it stores cookies and responses, by which the host of an image could recognize the device."""
+    for file in SOURCES.rglob("*.swift"):
+        assert "URLSession.shared" not in file.read_text(), file
+
+
 EXCHANGE = """import Foundation
 let exchange = URLSessionExchange(timeoutSeconds: 20, bytesMax: 1_000_000, redirects: .refused)
 for path in CommandLine.arguments.dropFirst(2) {

@@ -160,6 +160,47 @@ struct PhoneTests {
         try await phones.server.program.stop()
     }
 
+    @Test("keeps the topics that a backend added when its token ends, and its own when the server deleted the device")
+    func topics() async throws {
+        let phones = try await PhoneFixture()
+        let phone = try await phones.phone()
+        await phone.peal.subscribe(to: "news")
+        func device() async throws -> (id: String, topics: JSON?) {
+            let id = try #require(await phone.peal.device)
+            return (id, try await phones.server.call("GET", "\(phones.app)/devices/\(id)", expect: 200)["topics"])
+        }
+        let first = try await device().id
+        _ = try await phones.server.call("PUT", "\(phones.app)/devices/\(first)/topics/vip", expect: 200)
+        // Someone else registers the same address.
+        let key = [("Authorization", "Bearer \(phones.key)")]
+        let registration: JSON = ["platform": "ios", "address": .string(Self.address)]
+        let other = try await RunningServer.request(
+            "POST", "\(phones.server.address)/peal/device/v1/register", registration, headers: key)
+        #expect(other.0 == 200)
+        await phone.peal.didBecomeActive()
+        let known = try await device()
+        #expect(known.id == first && known.topics == ["news", "vip"])
+        _ = try await phones.server.call("DELETE", "\(phones.app)/devices/\(first)", expect: 204)
+        await phone.peal.didBecomeActive()
+        let second = try await device()
+        #expect(second.id != first && second.topics == ["news"])
+        try await phones.server.program.stop()
+    }
+
+    @Test("states as many attributes as the server takes")
+    func attributes() async throws {
+        #expect(Attributes.bytesMax == Limits.attributesBytesMax)
+        let phones = try await PhoneFixture()
+        let phone = try await phones.phone()
+        let text = String(repeating: "/\n", count: (Attributes.bytesMax - 17) / 3)
+        try await phone.peal.setAttributes(["age": 30, "t": .text(text)])
+        #expect(await phone.peal.lastRefusal == nil)
+        let device = try #require(await phone.peal.device)
+        let stored = try await phones.server.call("GET", "\(phones.app)/devices/\(device)", expect: 200)
+        #expect(stored["attributes"]?["age"] == 30 && stored["attributes"]?["t"] == .string(text))
+        try await phones.server.program.stop()
+    }
+
     @Test("never shows a cancelled message")
     func cancelled() async throws {
         let phones = try await PhoneFixture()

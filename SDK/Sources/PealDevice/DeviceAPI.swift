@@ -15,8 +15,11 @@ package protocol DeviceAPI: Sendable {
 
 /// Why a call returned no answer that the device can use.
 package enum APIFailure: Error, Sendable, Hashable {
-    /// There was no answer, or none that is readable. The call may have taken effect: repeat it with the same ids.
-    case lost
+    /// There was no answer, for this reason. The call may have taken effect: repeat it with the same ids.
+    case lost(String)
+    /// The answer with this status is not one of Peal, but of something in between or of another server. What `lost`
+    /// says of the call is true here too.
+    case foreign(status: Int)
     /// The server asks for a pause.
     case busy(afterSeconds: Int?)
     /// The device's token, or the app's key, is not valid.
@@ -27,7 +30,7 @@ package enum APIFailure: Error, Sendable, Hashable {
     /// Whether the same call may succeed later.
     package var isTemporary: Bool {
         switch self {
-        case .lost, .busy: true
+        case .lost, .foreign, .busy: true
         case .unauthorized, .refused: false
         }
     }
@@ -36,12 +39,6 @@ package enum APIFailure: Error, Sendable, Hashable {
     package var concernsUser: Bool {
         guard case .refused(_, _, _, let field) = self else { return false }
         return field == "user_proof" || field == "user_id"
-    }
-
-    /// Whether the server refused the topics of a registration.
-    package var concernsTopics: Bool {
-        guard case .refused(_, _, _, let field?) = self else { return false }
-        return field.hasPrefix("topics")
     }
 }
 
@@ -95,7 +92,7 @@ package struct HTTPDeviceAPI: DeviceAPI {
     /// A call whose answer is empty. A page instead, such as one of a captive portal, counts as no answer.
     private func change(_ method: String, _ path: String, as deviceToken: String) async throws(APIFailure) {
         let response = try await call(method, path, body: Nothing?.none, as: deviceToken)
-        guard response.status == 204 else { throw .lost }
+        guard response.status == 204 else { throw .foreign(status: response.status) }
     }
 
     /// RFC 3986 §2.3.
@@ -105,8 +102,12 @@ package struct HTTPDeviceAPI: DeviceAPI {
     private func call(
         _ method: String, _ path: String, body: (some Encodable)?, as bearer: String, allowing allowed: Int? = nil
     ) async throws(APIFailure) -> HTTPResponse {
-        guard let url = URL(string: base.absoluteString + path) else {
-            throw .refused(status: 0, code: "invalid_field", message: nil, field: "server")
+        guard let url = URL(string: base.absoluteString + path), url.host?.isEmpty == false,
+            ["http", "https"].contains(url.scheme?.lowercased())
+        else {
+            throw .refused(
+                status: 0, code: "invalid_field", message: "server must be an address such as https://push.example.com",
+                field: "server")
         }
         var request = HTTPRequest(method, url, headers: ["authorization": "Bearer \(bearer)"])
         if let body {
@@ -117,7 +118,7 @@ package struct HTTPDeviceAPI: DeviceAPI {
             request.body = data
         }
         let response: HTTPResponse
-        do { response = try await exchange.send(request) } catch { throw .lost }
+        do { response = try await exchange.send(request) } catch { throw .lost(error.localizedDescription) }
         if (200...299).contains(response.status) || response.status == allowed { return response }
         throw failure(response)
     }
@@ -130,7 +131,7 @@ package struct HTTPDeviceAPI: DeviceAPI {
             // Only Peal's own refusals are final. A redirect or a page comes from something in between, such as a
             // captive portal or a proxy with its own password, and must not cost the device its token and user. A 413
             // is true whatever sent it.
-            guard error != nil || response.status == 413 else { return .lost }
+            guard error != nil || response.status == 413 else { return .foreign(status: response.status) }
             guard response.status != 401 else { return .unauthorized }
             return .refused(
                 status: response.status, code: error?.code ?? "payload_too_large", message: error?.message,
@@ -153,7 +154,9 @@ package struct HTTPDeviceAPI: DeviceAPI {
 
     /// An unreadable body of a 2xx, such as one from a captive portal, counts as no answer.
     private func read<Answer: Decodable>(_ response: HTTPResponse) throws(APIFailure) -> Answer {
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: response.body) else { throw .lost }
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: response.body) else {
+            throw .foreign(status: response.status)
+        }
         return answer
     }
 }

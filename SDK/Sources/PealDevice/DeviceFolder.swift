@@ -44,10 +44,10 @@ package enum DeviceFolder {
     package static func ledger(in folder: URL) -> URL { folder.appendingPathComponent("ledger.json") }
 }
 
-/// The system's log, for faults that the SDK cannot tell the app.
-enum SystemLog {
+/// The system's log, for faults that the app's developer can repair.
+package enum SystemLog {
     /// - Parameter message: nothing that identifies a person or a device.
-    static func error(_ message: String) {
+    package static func error(_ message: String) {
         #if canImport(os)
             Logger(subsystem: "peal", category: "sdk").error("\(message, privacy: .public)")
         #endif

@@ -16,8 +16,9 @@ extension Ledger {
             device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
         (registered, user) = (sent, answer.userID)
         if countedDevice != answer.device {
-            // The server deleted the former one, and counts from the beginning.
+            // The server deleted the former one: it counts from the beginning, and knows no topics of the app.
             (countedDevice, lastWake, wakes) = (answer.device, nil, [])
+            repeatTopics()
         }
         clock.learn(answer.now, sentAt: reading)
         pause = Pause()
@@ -33,8 +34,8 @@ extension Ledger {
     /// Whether messages that the server sent for the device and its user may be shown now.
     var mayShow: Bool { !isBetweenUsers && !isLeaving }
 
-    /// Sends the topics one at a time, to find the one that is refused.
-    package mutating func repeatTopics() {
+    /// Subscribes a device that is new on the server to all topics of the app.
+    private mutating func repeatTopics() {
         for topic in topics ?? [] where topicChanges[topic] == nil { topicChanges[topic] = true }
     }
 

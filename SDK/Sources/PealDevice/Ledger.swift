@@ -73,7 +73,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var rules: DisplayRules?
     /// Topics to subscribe to (true) and to unsubscribe from.
     package var topicChanges: [String: Bool] = [:]
-    /// All topics that the app subscribed to, for a new registration.
+    /// All topics that the app subscribed to, for a new device.
     package var topics: [String]?
     /// How often the person opened the app in each hour of the day.
     package private(set) var openCounts = [Int](repeating: 0, count: 24)

@@ -61,6 +61,14 @@
     private final class Handover: @unchecked Sendable {
         private typealias Waiting = (content: UNMutableNotificationContent, handler: (UNNotificationContent) -> Void)
 
+        /// Without cookies and cache, which the shared session has: the host of an image could recognize the device by
+        /// them. One for all notifications of the process, because a session that is not invalidated stays in memory.
+        private static let session = {
+            let configuration = URLSessionConfiguration.ephemeral
+            (configuration.httpCookieStorage, configuration.urlCache) = (nil, nil)
+            return URLSession(configuration: configuration)
+        }()
+
         private let lock = NSLock()
         private var waiting: Waiting?
         private var download: URLSessionDownloadTask?
@@ -71,7 +79,7 @@
 
         /// Downloads the image into a separate folder, from which iOS moves it.
         func fetch(_ image: NotificationImage) {
-            let task = URLSession.shared.downloadTask(with: image.url) { [self] file, response, _ in
+            let task = Self.session.downloadTask(with: image.url) { [self] file, response, _ in
                 guard let file, let response = response as? HTTPURLResponse,
                     NotificationImage.isSuccess(status: response.statusCode)
                 else { return finish(with: nil) }

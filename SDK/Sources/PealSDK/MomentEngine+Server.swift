@@ -32,12 +32,11 @@ extension MomentEngine {
         guard let wanted = ledger.wanted, !ledger.isLeaving else { return nil }
         var request = wanted
         request.deviceToken = ledger.identity?.deviceToken
-        request.topics = ledger.identity == nil ? ledger.topics : nil
         request.capabilities = capabilities(ledger, permission)
         let sent = parts.clock.reading
-        let reply: (answer: RegistrationAnswer, refusesTopics: Bool)
+        let answer: RegistrationAnswer
         do {
-            reply = try await register(request)
+            answer = try await parts.api.register(request)
         } catch {
             // The app's key was refused, not the device's token, so the device keeps its token.
             let failure = error == .unauthorized ? Self.invalidKey : error
@@ -47,27 +46,9 @@ extension MomentEngine {
             return failure
         }
         // The permission and the extension are not part of what was registered: syncs report when they change.
-        try parts.state.update { ledger in
-            ledger.register(reply.answer, as: wanted, sentAt: sent)
-            if reply.refusesTopics { ledger.repeatTopics() }
-        }
+        try parts.state.update { $0.register(answer, as: wanted, sentAt: sent) }
         noteRegistration()
         return nil
-    }
-
-    /// Registers the device without its topics if the server refuses one of them, because no device should be missing
-    /// for the name of a topic.
-    private func register(
-        _ request: Registration
-    ) async throws(APIFailure) -> (answer: RegistrationAnswer, refusesTopics: Bool) {
-        do {
-            return (try await parts.api.register(request), false)
-        } catch {
-            guard error.concernsTopics, request.topics != nil else { throw error }
-            var rest = request
-            rest.topics = nil
-            return (try await parts.api.register(rest), true)
-        }
     }
 
     /// The device's capabilities, with what the person currently allows.
@@ -78,6 +59,8 @@ extension MomentEngine {
         return capabilities
     }
 
+    /// Subscribes to topics and unsubscribes from them one at a time. A registration with a list would replace what a
+    /// backend subscribed the device to, and one topic that is refused would be refused with all others.
     private func changeTopics() async throws -> APIFailure? {
         let ledger = try parts.state.read()
         guard let identity = ledger.identity else { return nil }
@@ -94,7 +77,7 @@ extension MomentEngine {
                 // The app may have changed its mind meanwhile.
                 guard ledger.topicChanges[topic] == isSubscribed else { return }
                 ledger.topicChanges[topic] = nil
-                // A later registration would be refused with it.
+                // It would be refused again.
                 if isRefused { ledger.topics?.removeAll { $0 == topic } }
             }
         }
@@ -153,6 +136,7 @@ extension MomentEngine {
                 try note(error)
                 return error
             }
+            noteAnswer()
             try take(answer, to: request, sentAt: sent)
             try install(answer.models ?? [], identity)
             try dropImages(answer.messages ?? [])

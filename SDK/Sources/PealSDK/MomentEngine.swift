@@ -84,6 +84,10 @@ actor MomentEngine {
     private var refusals: [SignIn: APIFailure] = [:]
     /// What the server refused last and would refuse again; nil after an accepted registration.
     private(set) var lastRefusal: APIFailure?
+    /// What stopped the last call to the server and may pass; nil after a registration or sync that succeeded.
+    private var fault: APIFailure?
+    private var hasConnected = false
+    private var loggedStatus = PealStatus.idle
     /// Whether this run of the app registers although nothing has changed: the server may have retired the device.
     private var confirmation = Confirmation.unasked
     /// How much time for images the current wake still has, in milliseconds.
@@ -115,7 +119,7 @@ actor MomentEngine {
                 ledger.note(wake: push.sequence, prior: Self.wakeRatePrior, now: now)
             }
         }
-        guard await turn() else { return WakeReport(failure: .lost) }
+        guard await turn() else { return WakeReport(failure: .lost("the time is over")) }
         defer { turns.end() }
         imageTime = Int64(parts.imageSeconds * 1000)
         var report = WakeReport()
@@ -214,6 +218,8 @@ actor MomentEngine {
     // MARK: Choosing
 
     private func considerMoment() async throws -> String? {
+        // Without a message there is nothing to sense for.
+        guard try !candidates(parts.state.read(), at: self.now).isEmpty else { return nil }
         // The person may have changed the settings since the last sync. A message that is claimed here and cannot be
         // shown at once would be lost for the person's other devices.
         let permission = await parts.presenter.permission()
@@ -225,10 +231,7 @@ actor MomentEngine {
         let now = ledger.clock.now(parts.clock.reading).milliseconds
         var seen = signals
         seen.wasUnlocked = ledger.wasUnlocked
-        let held = ledger.entries(in: .held).filter { entry in
-            guard let message = entry.message, message.claimable ?? true else { return false }
-            return message.start.milliseconds <= now && now < message.fallbackAt.milliseconds
-        }
+        let held = candidates(ledger, at: now)
         let app = ledger.identity?.app ?? ""
         let wake = MomentWake(
             held: held, signals: seen, now: now, shown: ledger.shownTimes, openCounts: ledger.openCounts,
@@ -245,6 +248,14 @@ actor MomentEngine {
         guard let id = choice.show else { return nil }
         try await fetchImages(of: id)
         return try await show(id, choice) ? id : nil
+    }
+
+    /// Claimable messages whose window is open.
+    private func candidates(_ ledger: Ledger, at now: Int64) -> [LedgerEntry] {
+        ledger.entries(in: .held).filter { entry in
+            guard let message = entry.message, message.claimable ?? true else { return false }
+            return message.start.milliseconds <= now && now < message.fallbackAt.milliseconds
+        }
     }
 
     /// Repeats claims that got no answer, even if the moment is no longer good: only this device may have the message.
@@ -269,18 +280,47 @@ actor MomentEngine {
         try parts.state.read().needsRegistration || confirmation == .due
     }
 
+    /// How the app's exchange with the server stands.
+    var status: PealStatus {
+        if let status = fault.flatMap(PealStatus.init) { return status }
+        if let refusal = lastRefusal.flatMap(PealError.init) { return .refused(refusal) }
+        return hasConnected ? .connected : .idle
+    }
+
     /// The server accepted a registration, or refused it permanently.
-    func noteRegistration(_ refusal: APIFailure? = nil) { (confirmation, lastRefusal) = (.done, refusal) }
+    func noteRegistration(_ refusal: APIFailure? = nil) {
+        (confirmation, lastRefusal) = (.done, refusal)
+        noteAnswer()
+    }
+
+    /// The server answered, so what stopped earlier calls has passed.
+    func noteAnswer() {
+        (fault, hasConnected) = (nil, true)
+        logStatus()
+    }
 
     /// Records that the server did not accept a call.
     func note(_ failure: APIFailure) throws {
-        if case .refused = failure { lastRefusal = failure }
+        if case .refused = failure {
+            (lastRefusal, fault) = (failure, nil)
+        } else if !Task.isCancelled {
+            // Otherwise the time was over, which says nothing about the server.
+            fault = failure
+        }
+        logStatus()
         try parts.state.update { ledger in
             switch failure {
             case .unauthorized: ledger.dropIdentity()
             case .busy(let seconds): ledger.pause.begin(at: parts.clock.wall, seconds: seconds)
-            case .lost, .refused: break
+            case .lost, .foreign, .refused: break
             }
         }
+    }
+
+    /// Logs a problem that the app's developer can repair, once for as long as it lasts.
+    private func logStatus() {
+        guard status != loggedStatus else { return }
+        loggedStatus = status
+        if let problem = status.problem { SystemLog.error(problem) }
     }
 }

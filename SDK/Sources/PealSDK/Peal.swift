@@ -3,7 +3,10 @@ public import PealDevice
 internal import PealMoments
 public import PealWire
 
-// What an app gives to the methods below and gets from them, so that it imports only this module.
+// What an app gives to the methods below and gets from them, so that it imports only this module. Aliases would not do:
+// projects that make members visible only from imported modules (SE-0444), as new ones of Xcode 26 do, could name these
+// types, but neither make nor read them. The types belong to modules that servers and the extension use too. Because
+// each import names one type, nothing else of those modules becomes visible.
 @_exported public import enum PealWire.PushAction
 @_exported public import struct PealDevice.NotificationCategory
 @_exported public import struct PealWire.DeviceIdentifiers
@@ -101,6 +104,22 @@ public actor Peal {
     /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent if it is required.
     public func setIdentifiers(_ identifiers: DeviceIdentifiers) async {
         change { ledger in ledger.state(on: configuration.platform) { $0.identifiers = identifiers } }
+        await send()
+    }
+
+    /// States facts about the device or its person, by which a backend chooses audiences (`attribute` in a condition).
+    /// They replace all attributes of the device, including those that a backend set. Without this call, it keeps them.
+    /// - Throws: `PealError.refused` with the field `attributes` for more than 4,096 bytes of JSON, control characters,
+    ///   or an infinite number; `PealError.notStored`.
+    public func setAttributes(_ attributes: [String: AttributeValue]) async throws {
+        let attributes = try Attributes(attributes)
+        do {
+            try parts.state.update { ledger in
+                ledger.state(on: configuration.platform) { $0.attributes = attributes.members }
+            }
+        } catch {
+            throw PealError.notStored
+        }
         await send()
     }
 
@@ -299,10 +318,16 @@ public actor Peal {
     }
 
     /// What the server refused last in this run of the app, and would refuse again, such as a registration with an
-    /// unknown key. nil if it refused nothing, or has accepted a registration since. Show it while you develop: the
-    /// device continues with what the server knows, and everything else is repeated silently.
+    /// unknown key. nil if it refused nothing, or has accepted a registration since. The device continues with what the
+    /// server knows. `status` also shows what is repeated silently, such as requests to a wrong address.
     public var lastRefusal: PealError? {
         get async { await engine.lastRefusal.flatMap(PealError.init) }
+    }
+
+    /// The state of the exchange with the server in this run of the app. It shows developers whether the server's
+    /// address and the key are right. Each problem is also written to the system's log (subsystem `peal`) once.
+    public var status: PealStatus {
+        get async { await engine.status }
     }
 
     /// Applies a change that the person or the system caused. If the ledger cannot be written, as before the first

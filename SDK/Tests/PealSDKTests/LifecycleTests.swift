@@ -232,10 +232,10 @@ final class World: @unchecked Sendable {
     fileprivate func call<Answer>(_ phone: Phone, _ process: Process, _ body: () -> Answer) async throws(APIFailure)
         -> Answer
     {
-        guard !process.isDead else { throw .lost }
+        guard !process.isDead else { throw .lost("no network") }
         if happens(0.06) {
             lostCalls.with { $0 += 1 }
-            throw .lost
+            throw .lost("no network")
         }
         let answer = body()
         if happens(0.05) { _ = body() }
@@ -245,7 +245,7 @@ final class World: @unchecked Sendable {
         if happens(0.1) { await phone.receiveAlert() }
         if happens(0.06) {
             lostCalls.with { $0 += 1 }
-            throw .lost
+            throw .lost("no network")
         }
         if happens(0.02) { process.die() }
         return answer

@@ -8,6 +8,19 @@ import Testing
 
 /// Which message is chosen, and what becomes of its claim and its display.
 extension MomentEngineTests {
+    @Test("reads the sensors only while a message waits for its moment", arguments: [true, false])
+    func sensing(hasMessage: Bool) async {
+        let reads = Locked(0)
+        let exchange = exchange { request in
+            hasMessage || request.url.lastPathComponent != "sync" ? nil : Self.ok(#"{"now":"\#(Self.now)"}"#)
+        }
+        let sensors = SimulatedSensors(delay: { reads.with { $0 += 1 } })
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false), sensors: sensors)
+        await peal.setDeviceToken(Data([1]))
+        for _ in 0..<2 { _ = await peal.didGetBackgroundTime() }
+        #expect(reads.now == (hasMessage ? 2 : 0))
+    }
+
     @Test("repeats a claim that got no answer under the same id, and shows the message then")
     func lostClaim() async throws {
         let isDown = Locked(true)

@@ -75,7 +75,10 @@ extension MomentEngineTests {
         #expect(sent.userID == (later == .signIn ? "bob" : nil))
         #expect(sent.userProof == (later == .signIn ? "fresh" : nil))
         #expect(sent.identifiers?.idfv == (later == .identifiers ? "new" : nil))
-        #expect(sent.topics == (later == .topic ? ["new"] : nil))
+        let topics = exchange.requests.now.filter {
+            $0.method == "PUT" && $0.headers["authorization"] == "Bearer pdt_2"
+        }
+        #expect(topics.map(\.url.lastPathComponent) == (later == .topic ? ["new"] : []))
         #expect(ledger.now.identity?.device == "d2" && !ledger.now.isLeaving)
     }
 

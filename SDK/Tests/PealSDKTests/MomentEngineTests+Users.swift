@@ -19,10 +19,10 @@ extension MomentEngineTests {
         #expect(exchange.calls.isEmpty)
         await peal.setDeviceToken(Data([0xAB]))
         let body = try #require(exchange.bodies("register").first)
-        for part in [#""user_id":"ann""#, #""user_proof":"signed""#, #""idfv":"v""#, #""address":"ab""#, #""news""#] {
+        for part in [#""user_id":"ann""#, #""user_proof":"signed""#, #""idfv":"v""#, #""address":"ab""#] {
             #expect(body.contains(part), "\(body)")
         }
-        #expect(exchange.bodies("register").count == 1)
+        #expect(exchange.calls == ["POST register", "PUT news", "POST sync"])
     }
 
     @Test("who signs in while a sync is under way is registered before the call returns")
@@ -93,8 +93,8 @@ extension MomentEngineTests {
         #expect(exchange.calls.last == "POST register")
     }
 
-    @Test("registers again when its token has ended, with its topics")
-    func endedToken() async {
+    @Test("registers again when its token has ended, and leaves the topics of the device to the server")
+    func endedToken() async throws {
         let ended = Locked(false)
         let exchange = exchange { request in
             if ended.now, request.headers["authorization"] == "Bearer pdt_1", request.url.lastPathComponent == "sync" {
@@ -109,8 +109,36 @@ extension MomentEngineTests {
         #expect(exchange.requests.now.last?.url.absoluteString.hasSuffix("/topics/news%20%26%20more%2F%C3%BC") == true)
         ended.with { $0 = true }
         _ = await peal.didReceive(push(1, sync: true))
-        #expect(exchange.bodies("register").count == 2)
-        #expect(exchange.bodies("register").last?.contains("news & more") == true)
+        #expect(try registrations(exchange).map(\.topics) == [nil, nil], "a list would replace the backend's topics")
         #expect(exchange.calls.suffix(2) == ["POST register", "POST sync"])
+    }
+
+    @Test("subscribes a new device to the topics of one that the server deleted", arguments: [true, false])
+    func deletedDevice(startsAgain: Bool) async throws {
+        let device = Locked(1)
+        let exchange = exchange { request in
+            guard request.url.lastPathComponent == "register" else {
+                return request.headers["authorization"] == "Bearer pdt_\(device.now)" ? nil : Self.unauthorized
+            }
+            let answer = RegistrationAnswer(
+                device: "d\(device.now)", deviceToken: "pdt_\(device.now)", app: "com.x", userID: nil,
+                now: try #require(WireTime(Self.now)))
+            return HTTPResponse(201, body: try JSONEncoder().encode(answer))
+        }
+        let first = peal(exchange, policy: FixedPolicy(isGood: false))
+        await first.setDeviceToken(Data([1]))
+        for topic in ["news", "chess", "sport"] { await first.subscribe(to: topic) }
+        await first.unsubscribe(from: "chess")
+        device.with { $0 = 2 }
+        let before = exchange.calls.count
+        if startsAgain {
+            // The registration at the start of the app is the first call with the token that has ended.
+            await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        } else {
+            _ = await first.didReceive(push(1, sync: true))
+        }
+        let calls = exchange.calls.dropFirst(before).drop { $0 == "POST sync" }
+        #expect(calls == ["POST register", "PUT news", "PUT sport", "POST sync"])
+        #expect(try registrations(exchange).allSatisfy { $0.topics == nil })
     }
 }

@@ -19,16 +19,19 @@ package struct InstallationVerbs: Sendable {
     package struct Draft: Sendable {
         /// The id for a new device.
         package var registration: DeviceRegistration
+        /// Whether the device says nothing of its attributes, which a backend may have set.
+        package var keepsAttributes: Bool
         package var capabilities: Installation.Capabilities
         package var sdkVersion: String?
         /// The current token; nil if the device presents none.
         package var deviceToken: String?
 
         package init(
-            registration: DeviceRegistration, capabilities: Installation.Capabilities, sdkVersion: String?,
-            deviceToken: String?
+            registration: DeviceRegistration, keepsAttributes: Bool, capabilities: Installation.Capabilities,
+            sdkVersion: String?, deviceToken: String?
         ) {
             self.registration = registration
+            self.keepsAttributes = keepsAttributes
             self.capabilities = capabilities
             self.sdkVersion = sdkVersion
             self.deviceToken = deviceToken
@@ -95,6 +98,8 @@ package struct InstallationVerbs: Sendable {
         if let present {
             registration.id = present.id
             registration.identityOnMove = .newID
+            // Without the token it may be anyone who knows the address, and what is kept can be read.
+            if draft.keepsAttributes { registration.detail.attributes = present.detail.attributes }
         } else {
             registration.identityOnMove = .knownID
         }

@@ -21,8 +21,8 @@ struct DeviceRegistrations: Sendable {
         }
         let registration = try given.device.registration(id: services.newDeviceID(at: call.now), services.addressRules)
         let draft = InstallationVerbs.Draft(
-            registration: registration, capabilities: given.capabilities ?? .unstated, sdkVersion: given.sdkVersion,
-            deviceToken: given.deviceToken)
+            registration: registration, keepsAttributes: given.device.facts.attributes == nil,
+            capabilities: given.capabilities ?? .unstated, sdkVersion: given.sdkVersion, deviceToken: given.deviceToken)
         let proof = UserProof(
             user: registration.userID, text: given.userProof,
             isNeeded: app.settings[DeviceSettings.verifyUserID], secret: key.sharedSecret)

@@ -16,6 +16,8 @@ struct NativeDeviceDraft: Sendable {
         var topics: [String]?
         var locale: String?
         var timeZone: String?
+        /// nil keeps the attributes.
+        var attributes: JSON.Members?
         var detail = DeviceDetail()
     }
 }
@@ -65,7 +67,7 @@ enum NativeDeviceShapes {
             Entry("model", .text()) { $0.detail.model = $1 }
             Entry("manufacturer", .text()) { $0.detail.manufacturer = $1 }
             Entry("identifiers", identifiers(name).shape) { $0.detail.identifiers = $1 ?? [:] }
-            Entry("attributes", attributes) { $0.detail.attributes = $1 ?? .init() }
+            Entry("attributes", attributes) { $0.attributes = $1 ?? .init() }
         }
     }
 
@@ -154,6 +156,7 @@ extension NativeDeviceDraft {
         var registration = DeviceRegistration(
             id: id, address: address, userID: facts.userID, topics: facts.topics, locale: facts.locale,
             timeZone: facts.timeZone, detail: facts.detail)
+        if let attributes = facts.attributes { registration.detail.attributes = attributes }
         if let text = self.address?.stringValue, address.json != .string(text) {
             registration.detail.addressAsSent = text
         }
