@@ -25,6 +25,9 @@ package protocol StoreWriting: StoreReading {
     ) throws -> CredentialRecord
     func setHealth(_ health: CredentialRecord.Health, at slot: CredentialSlot) throws
     func deleteCredential(at slot: CredentialSlot) throws -> Bool
+    /// What waits for another attempt with the credential, which changed or was found to work, is due soon; `prune`
+    /// completes it.
+    func reviewRetries(at slot: CredentialSlot, now: Timestamp) throws
 
     /// Registers a device or replaces its registration. A known device keeps its key, and with it its position in
     /// running audiences; topics are applied as a difference. A registration that changes nothing within a minute

@@ -15,6 +15,8 @@ struct Remainder: Sendable, Hashable {
         case slices = 4
         /// What waits because of an app's rules, which have changed.
         case rules = 10
+        /// What waits for another attempt on a route (`object`) whose credential changed or was found to work.
+        case retries = 11
         /// Events and deliveries of a deleted webhook (`object`).
         case webhook = 5
         /// Waiting events and deliveries of a disabled webhook (`object`).
@@ -122,7 +124,7 @@ extension StoreSession {
             switch remainder.kind {
             case .app: Limits.deletedAppWatchSeconds
             case .user: Limits.erasedUserWatchSeconds
-            case .rules: RuleReview.watchSeconds
+            case .rules: WaitReview.watchSeconds
             default: 0
             }
         let lastLook = remainder.beganAt + .seconds(watch)
@@ -148,6 +150,7 @@ extension StoreSession {
             let isEnding = try connection.value(MessageTable.isEnding(app, id), Int64.self) == 1
             return try movePiece(app: app, id: id, to: isEnding ? .expired : state, limit: limit, now: now)
         case .rules: return try reviewWaits(app: app, changedAt: beganAt, limit: limit, now: now)
+        case .retries: return try reviewRetries(app: app, route: object, limit: limit, now: now)
         case .webhook:
             let reference = WebhookReference(app: app, key: object)
             return try piece(of: [.outbox, .webhookDelivery], limit) { _ in WebhookTable.matching(reference) }
