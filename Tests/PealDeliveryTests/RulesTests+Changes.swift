@@ -121,6 +121,34 @@ extension RulesTests {
         }
     }
 
+    @Test("devices that a frequency cap holds back do not use up a rate", arguments: StoreUnderTest.allCases)
+    func capUnderRate(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(
+            engine, .init([("frequency_cap", ["messages": 1, "hours": 24])]), zones: Array(repeating: nil, count: 200))
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let first = try await fixture.accept(
+                fixture.draft(.devices(1...120), lifeSeconds: 86_400), engine: service)
+            try await fixture.ended(first)
+            let start = fixture.now
+            var options = MessageOptions()
+            options.ratePerSecond = 4
+            let second = try await fixture.accept(
+                fixture.draft(.all, options: options, lifeSeconds: 2 * 86_400), engine: service)
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                fixture.provider.sentCount(second) >= 80
+            }
+            // If the waiting ones used up the rate, it would take 50 s.
+            #expect(fixture.now - start >= .seconds(15) && fixture.now - start < .seconds(48))
+            try await fixture.drive {
+                try await fixture.lastEvent(second, 1)?.hasPrefix("held FrequencyCap, until") ?? false
+            }
+            #expect(fixture.provider.sentCount(second) == 80)
+            try await fixture.drive(by: .seconds(60)) { fixture.provider.sentCount(second) > 80 }
+            #expect(fixture.now - start >= .seconds(86_000))
+        }
+    }
+
     @Test("a slice that must wait because of a rate is not read")
     func waitingUnderRate() async throws {
         struct Unread: PageGate {
