@@ -63,6 +63,7 @@ extension RulesTests {
                 try await fixture.lastEvent(id, 1) == "held QuietHours, until 2026-11-21T07:00:00Z"
             }
             #expect(fixture.provider.sent(id) == [1: 2, 2: 1])
+            #expect(try await fixture.census().oldestPendingAt == nil, "it is not late")
             try await fixture.move(id, from: [.sending], to: .paused)
             try await fixture.change(.init([("quiet_hours", .null)]), by: service)
             try await fixture.pass(seconds: 10)
