@@ -127,8 +127,8 @@ struct AppTraining {
         return draft
     }
 
-    /// A copy of the newest model of all campaigns for a campaign whose model was withdrawn: phones prefer the copy that
-    /// they have. nil unless that is a week old: each copy replaces an earlier model that could be issued again.
+    /// A copy of the newest model of all campaigns for a campaign whose model was withdrawn: phones prefer the copy
+    /// that they have. nil unless that is a week old: each copy replaces an earlier model that could be issued again.
     private func renewedWithdrawal(of campaign: String) throws -> ModelRelease.Draft? {
         guard let copy = material.releases[campaign]?.draft, copy.isWithdrawal, let all = material.releases[""]?.draft,
             copy.parent != "global@\(all.version)", material.now - copy.trainedAt >= Self.copyAgeMin

@@ -4,7 +4,8 @@ package protocol StoreWriting: StoreReading {
     /// - Throws: `conflict` when the id is taken.
     func insertApp(_ app: App) throws -> App
     func updateApp(_ app: App) throws
-    /// What waits because of the app's rules is due soon, so that changed rules are applied to it; `prune` completes it.
+    /// What waits because of the app's rules is due soon, so that changed rules are applied to it; `prune` completes
+    /// it.
     func reviewWaits(app: AppKey, now: Timestamp) throws
     /// Deletes the app: it disappears immediately, and `prune` deletes its rows. Returns false when there was none.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool
