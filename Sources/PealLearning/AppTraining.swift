@@ -16,6 +16,8 @@ struct AppTraining {
     /// With at least this many random moments, situations are found in these alone. Situations need more wakes, and how
     /// moments were chosen matters less for them.
     private static let randomSituationsMin = 5000
+    /// How old the copy of a withdrawn campaign is when it is renewed.
+    private static let copyAgeMin: Duration = .seconds(7 * 86_400)
 
     private let material: LearningMaterial
     /// The labels of each campaign.
@@ -70,7 +72,7 @@ struct AppTraining {
         learning.objections = report.objections.map { $0.name }
         let draft = try unlessTooLarge(&learning) {
             switch action {
-            case .keep: nil
+            case .keep: try renewedWithdrawal(of: campaign)
             case .ship: try ModelRelease.Draft(try model(report.calibration), labels: labels.opened.count)
             case .withdraw: try withdrawal(of: campaign)
             }
@@ -123,6 +125,15 @@ struct AppTraining {
         var draft = try ModelRelease.Draft(model, labels: 0)
         draft.parent = parent
         return draft
+    }
+
+    /// A copy of the newest model of all campaigns for a campaign whose model was withdrawn: phones prefer the copy
+    /// that they have. nil unless that is a week old: each copy replaces an earlier model that could be issued again.
+    private func renewedWithdrawal(of campaign: String) throws -> ModelRelease.Draft? {
+        guard let copy = material.releases[campaign]?.draft, copy.isWithdrawal, let all = material.releases[""]?.draft,
+            copy.parent != "global@\(all.version)", material.now - copy.trainedAt >= Self.copyAgeMin
+        else { return nil }
+        return try withdrawal(of: campaign)
     }
 
     // MARK: All campaigns

@@ -96,4 +96,34 @@ struct CredentialChangeTests {
             #expect(service.metrics.snapshot.breakerTrips == 0)
         }
     }
+    @Test(
+        "devices that wait for another attempt get it within seconds of a new or a verified credential",
+        arguments: StoreUnderTest.allCases, [false, true])
+    func waitingDevices(_ engine: StoreUnderTest, isVerified: Bool) async throws {
+        let fixture = try await DeliveryFixture(engine)
+        try await fixture.register(1...3)
+        fixture.provider.answers { _ in .verdict(.holdAddress(after: .seconds(600)), "Unauthorized", status: 401) }
+        let service = fixture.service()
+        let verbs = CredentialVerbs(store: fixture.store, engine: service, providers: [.apns: fixture.provider])
+        let start = fixture.now
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.devices(1...3)), engine: service)
+            try await fixture.eventually {
+                let census = try await fixture.census()
+                return census.slicesWaiting > 0 && census.slicesLeased == 0
+            }
+            fixture.provider.answers { _ in .accepted }
+            let call = VerbCall(actor: "test", now: fixture.now)
+            if isVerified {
+                _ = try await verbs.verify(at: fixture.slot, call) { _ in Reply(status: 200, .null) }
+            } else {
+                let signing = Credential.apnsToken(
+                    .init(keyID: "ZYXWV98765", teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
+                _ = try await verbs.put(signing, at: fixture.slot, call)
+            }
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            #expect(fixture.now - start < .seconds(60))
+            #expect(try await fixture.counts(id).accepted == 3)
+        }
+    }
 }

@@ -87,6 +87,26 @@ struct MomentDeliveryTests {
         }
     }
 
+    @Test("an alert that waits for the end of quiet hours follows changed hours", arguments: StoreUnderTest.allCases)
+    func changedQuietHours(_ engine: StoreUnderTest) async throws {
+        let fixture = try await DeliveryFixture(engine)
+        try await fixture.set(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
+        try await Self.register(fixture, 1)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let start = fixture.now
+            let draft = Self.draft(fixture, method: .traditional, seconds: 12 * 3600)
+            try await Self.schedule(fixture, draft, service)
+            try await fixture.drive {
+                try await fixture.events(draft.id, 1).contains("held QuietHours, until 2026-11-21T07:00:00Z")
+            }
+            try await fixture.change(.init([("quiet_hours", .null)]), by: service)
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(draft.id) == .sent }
+            #expect(fixture.now - start < .seconds(60))
+            #expect(fixture.provider.sent(draft.id) == [1: 1])
+        }
+    }
+
     @Test("a message for a good moment is sent at the end of its window, and not before")
     func fallback() async throws {
         let fixture = try await DeliveryFixture()

@@ -213,6 +213,32 @@ struct LearnerTests {
     }
 
     @Test(
+        "a withdrawn campaign gets the newest weights of all campaigns, at most every week",
+        arguments: [(6, 1, false), (8, 1, true), (8, 0, false)])
+    func renewsWithdrawal(days: Int64, newer: Int64, isRenewed: Bool) throws {
+        var all = try Self.release(try Self.lessons(MadeLabels.make("daily", 800))[""]?.draft)
+        var model = try #require(all.model)
+        model.campaign = "daily"
+        var copy = all
+        copy.draft = try ModelRelease.Draft(model, labels: 0)
+        copy.draft.parent = "global@\(all.draft.version)"
+        copy.draft.trainedAt = MadeLabels.now - .seconds(days * 86_400)
+        all.draft.version += newer
+        let lesson = try Self.lessons(MadeLabels.make("daily", 60)) { material in
+            var learning = CampaignLearning(campaign: "daily")
+            (learning.trainedAt, learning.labels, learning.failures) = (MadeLabels.now - .seconds(90_000), 60, 2)
+            material.learnings["daily"] = learning
+            material.releases = ["daily": copy, "": all]
+        }["daily"]
+        #expect(lesson?.learning.failures == 3 && lesson?.learning.hasOwnModel == false)
+        #expect((lesson?.draft != nil) == isRenewed)
+        guard isRenewed else { return }
+        let renewed = try Self.model(lesson?.draft)
+        #expect(renewed.campaign == "daily" && renewed.weights == all.model?.weights)
+        #expect(lesson?.draft?.isWithdrawal == true)
+    }
+
+    @Test(
         "a campaign is trained every night and with a tenth more labels, but not while a rollback holds",
         arguments: [
             (hours: 23, labels: 790, held: false, isDue: false), (24, 800, false, true), (1, 700, false, true),

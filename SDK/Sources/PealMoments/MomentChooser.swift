@@ -142,7 +142,8 @@ public struct MomentChooser: Sendable {
     ///   - shown: when messages were shown before.
     ///   - isForeground: whether the app is in the foreground; then nothing is shown.
     /// - Returns: the id of the message to show, and what was computed for each. Messages whose window has ended are
-    ///   not considered: the server shows them.
+    ///   not considered: the server shows them. Nor are those that gain less than the one to show: even one that asked
+    ///   would not be shown, so its chance would be wrong.
     public func decide(
         _ messages: [HeldMessage], signals: Signals, now: Int64, shown: [Int64], isForeground: Bool
     ) -> (show: String?, traces: [WakeTrace]) {
@@ -153,11 +154,14 @@ public struct MomentChooser: Sendable {
         let known = FeatureSchema.known(at: time, for: person)
         let sensed = FeatureSchema.sensed(signals)
         let traces = open.map { trace($0, now: now, known: known, sensed: sensed) }
-        let best = zip(open, traces).filter { $0.1.asks }.max { left, right in
-            let (one, other) = (left.1.probability - left.1.threshold, right.1.probability - right.1.threshold)
-            return one == other ? left.0.end > right.0.end : one < other
-        }
-        return (best?.0.id, traces)
+        let candidates = Array(zip(open, traces))
+        guard let best = candidates.filter({ $0.1.asks }).max(by: Self.isLess) else { return (nil, traces) }
+        return (best.0.id, candidates.filter { !Self.isLess($0, best) }.map(\.1))
+    }
+
+    private static func isLess(_ left: (HeldMessage, WakeTrace), _ right: (HeldMessage, WakeTrace)) -> Bool {
+        let (one, other) = (left.1.probability - left.1.threshold, right.1.probability - right.1.threshold)
+        return one == other ? left.0.end > right.0.end : one < other
     }
 
     /// The value of waiting for a message at each of its remaining wakes, the current one first.

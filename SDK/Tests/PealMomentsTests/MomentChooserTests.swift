@@ -52,6 +52,25 @@ struct MomentChooserTests {
         #expect(decide([late, last], good) == "last")
     }
 
+    @Test("a wake that another message takes says nothing about those that could not have taken it")
+    func competition() throws {
+        func soft(_ id: String, hours: Int64) -> HeldMessage {
+            message(id, end: Self.now + hours * Self.hour, mode: .soft)
+        }
+        func decide(_ messages: [HeldMessage]) -> (show: String?, traces: [WakeTrace]) {
+            chooser.decide(messages, signals: good, now: Self.now, shown: [], isForeground: false)
+        }
+        let last = message("last", end: Self.now + 2 * Self.hour)
+        for number in 0..<20 {
+            let taken = decide([soft("\(number)", hours: 6), last])
+            #expect(taken.show == "last" && taken.traces.map(\.messageID) == ["last"])
+        }
+        // This one would have won if it had asked.
+        let name = try #require((0..<10_000).map(String.init).first { decide([soft($0, hours: 2)]).show == nil })
+        let left = decide([soft(name, hours: 2), message("late")])
+        #expect(left.show == "late" && left.traces.map(\.messageID) == [name, "late"])
+    }
+
     @Test("shows nothing while the person uses the app, too soon after another, or beyond the daily number")
     func limits() {
         #expect(decide([message("m")], good, isForeground: true) == nil)

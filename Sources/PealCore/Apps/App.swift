@@ -56,6 +56,9 @@ package struct AppVerbs: Sendable {
             try edit(&app)
             try Self.claim(app, before: before, in: store)
             try store.updateApp(app)
+            if app.settings.rules.mayEndWaits(under: before.settings.rules) {
+                try store.reviewWaits(app: app.key, now: call.now)
+            }
             try store.audit(call, app: app.key, "app.change", "app \(app.id)")
             return app
         }

@@ -8,6 +8,13 @@ package struct SendRules: Sendable, Hashable {
     package var defaultTimeZone: String?
 
     package init() {}
+
+    /// Whether a device that waits because of `former` may have to wait less long now.
+    package func mayEndWaits(under former: SendRules) -> Bool {
+        let isEarlier = former.quietHours != nil && quietHours != former.quietHours
+        return isEarlier || defaultTimeZone != former.defaultTimeZone
+            || former.frequencyCap?.isLoosened(by: frequencyCap) ?? false
+    }
 }
 
 /// The hours in which a device receives nothing, in its own time zone. They may span midnight.
@@ -75,6 +82,11 @@ package struct FrequencyCap: Sendable, Hashable {
     }
 
     package var period: Duration { .seconds(hours * 3600) }
+
+    /// Whether a device that has used up this cap may get a message sooner under another; nil for none.
+    fileprivate func isLoosened(by other: FrequencyCap?) -> Bool {
+        other.map { $0.messages > messages || $0.hours < hours } ?? true
+    }
 }
 
 /// Why a device waits although its message is being sent; the raw value is the reason in the delivery log.

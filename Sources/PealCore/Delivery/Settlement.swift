@@ -93,12 +93,15 @@ package struct Settlement: Sendable, Hashable {
         package var leasedUntil: Timestamp?
         /// Whether the devices may have got the message already, so that they count as resent.
         package var isDoubtful = false
+        /// If the devices wait because of the app's or the message's rules: when these were applied.
+        package var ruledAt: Timestamp?
 
         package init(
             part: Int64, keys: [DeviceKey], attempt: Int, readyAt: Timestamp, leasedUntil: Timestamp? = nil,
-            isDoubtful: Bool = false
+            isDoubtful: Bool = false, ruledAt: Timestamp? = nil
         ) {
             self.isDoubtful = isDoubtful
+            self.ruledAt = ruledAt
             self.part = part
             self.keys = keys
             self.attempt = attempt

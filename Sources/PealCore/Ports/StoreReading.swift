@@ -113,6 +113,11 @@ package protocol StoreReading {
     ) throws -> DevicePage
     /// The name of a number in `DevicePage.locales`.
     func locale(_ number: Int32) throws -> String?
+    /// Until when devices must wait that got as many messages as the cap allows, unless the message already counts for
+    /// them.
+    func waits(
+        _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
+    ) throws -> [DeviceKey: Timestamp]
     /// The name of a number in `DevicePage.Person.zone`.
     func timeZone(_ number: Int32) throws -> String?
     /// When sending of the message continues, if all devices without an outcome wait; nil otherwise.

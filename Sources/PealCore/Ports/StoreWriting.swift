@@ -4,6 +4,9 @@ package protocol StoreWriting: StoreReading {
     /// - Throws: `conflict` when the id is taken.
     func insertApp(_ app: App) throws -> App
     func updateApp(_ app: App) throws
+    /// What waits because of the app's rules is due soon, so that changed rules are applied to it; `prune` completes
+    /// it.
+    func reviewWaits(app: AppKey, now: Timestamp) throws
     /// Deletes the app: it disappears immediately, and `prune` deletes its rows. Returns false when there was none.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool
     /// - Parameter end: when `prune` may delete it; nil for never.
@@ -23,6 +26,9 @@ package protocol StoreWriting: StoreReading {
     ) throws -> CredentialRecord
     func setHealth(_ health: CredentialRecord.Health, at slot: CredentialSlot) throws
     func deleteCredential(at slot: CredentialSlot) throws -> Bool
+    /// What waits for another attempt with the credential, which changed or was found to work, is due soon; `prune`
+    /// completes it.
+    func reviewRetries(at slot: CredentialSlot, now: Timestamp) throws
 
     /// Registers a device or replaces its registration. A known device keeps its key, and with it its position in
     /// running audiences; topics are applied as a difference. A registration that changes nothing within a minute

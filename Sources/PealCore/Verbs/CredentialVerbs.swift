@@ -34,6 +34,7 @@ package struct CredentialVerbs: Sendable {
             }
             try examined.credential.value.checkSize()
             let record = try store.putCredential(examined, at: slot, now: call.now)
+            if earlier != nil { try store.reviewRetries(at: slot, now: call.now) }
             try store.audit(
                 call, app: slot.app, "credential.put", "\(slot) \(record.fingerprint)")
             return (record, earlier?.record)
@@ -97,6 +98,7 @@ package struct CredentialVerbs: Sendable {
                 try store.credential(at: slot)?.record.fingerprint == fingerprint
             {
                 try store.setHealth(health, at: slot)
+                if verification.result == .accepted { try store.reviewRetries(at: slot, now: call.now) }
             }
             return verification
         }.reply

@@ -40,20 +40,18 @@ final class AppGate: PageGate {
 
     func needs(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateNeeds {
         guard !slice.isMoment else { return GateNeeds() }
-        let quiet = try await quietHours(for: job) != nil
-        let needs = quiet || job.options.recipientsTime != nil
-        return GateNeeds(people: needs, sorting: needs)
+        let rules = try await rules(of: job.message.app)
+        let needs = !job.options.isTransactional && rules.quietHours != nil || job.options.recipientsTime != nil
+        return GateNeeds(people: needs, sorting: needs || Self.sortedCap(rules, on: job, in: slice) != nil)
     }
 
     func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates {
         guard !slice.isMoment else { return GateRates() }
-        return GateRates(
-            ofApp: try await rules(of: job.message.app).ratePerSecond, ofMessage: job.options.ratePerSecond)
+        return Self.rates(try await rules(of: job.message.app), job)
     }
 
-    private func quietHours(for job: DeliveryJob) async throws -> QuietHours? {
-        guard !job.options.isTransactional else { return nil }
-        return try await rules(of: job.message.app).quietHours
+    private static func rates(_ rules: SendRules, _ job: DeliveryJob) -> GateRates {
+        GateRates(ofApp: rules.ratePerSecond, ofMessage: job.options.ratePerSecond)
     }
 
     func rule(
@@ -62,14 +60,16 @@ final class AppGate: PageGate {
         guard !slice.isMoment else { return [] }
         let rules = try await rules(of: job.message.app)
         var rulings = try await holds(on: page, of: job, rules, at: now)
-        guard !isSorting, let cap = Self.cap(rules, on: job, in: slice) else { return rulings }
+        let cap = isSorting ? Self.sortedCap(rules, on: job, in: slice) : Self.cap(rules, on: job, in: slice)
+        guard let cap else { return rulings }
         let held = Set(rulings.map(\.index))
         let free = page.keys.indices.filter { !held.contains($0) }
         let (app, message, keys) = (job.message.app, job.message.id, free.map { page.keys[$0] })
         guard !keys.isEmpty else { return rulings }
-        let waits = try await store.write(.settle) { store in
-            try store.reserve(keys, app: app, message: message, cap: cap, now: now)
-        }
+        let waits =
+            isSorting
+            ? try await store.read { try $0.waits(keys, app: app, message: message, cap: cap, now: now) }
+            : try await store.write(.settle) { try $0.reserve(keys, app: app, message: message, cap: cap, now: now) }
         for (index, key) in zip(free, keys) {
             guard let until = waits[key] else { continue }
             rulings.append(PageRuling(index: index, decision: .hold(.init(until: until, reason: .frequencyCap))))
@@ -86,6 +86,11 @@ final class AppGate: PageGate {
     /// The cap for the devices of a slice; nil for none.
     private static func cap(_ rules: SendRules, on job: DeliveryJob, in slice: Slice.ID) -> FrequencyCap? {
         job.options.isTransactional || slice.holdsAddresses || slice.isMoment ? nil : rules.frequencyCap
+    }
+
+    /// The cap by which devices are sorted: under a rate, so that those that it holds back do not use up the rate.
+    private static func sortedCap(_ rules: SendRules, on job: DeliveryJob, in slice: Slice.ID) -> FrequencyCap? {
+        rates(rules, job).isLimited ? cap(rules, on: job, in: slice) : nil
     }
 
     /// The devices for which it is too early, or quiet hours, in their own time.

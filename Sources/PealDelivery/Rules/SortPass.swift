@@ -1,8 +1,8 @@
 internal import PealCore
 
-/// Decides for every device of a key range when it may be sent to, and replaces the range with lists of keys, one for
-/// each instant. A list keeps its devices, so that a device that changes its time zone meanwhile is neither lost nor
-/// sent to twice. The pass reads only the range and sends nothing.
+/// Decides for every device of a key range, or of a list under a rate, when it may be sent to, and replaces the slice
+/// with lists of keys, one for each instant. A list keeps its devices, so that a device that changes its time zone
+/// meanwhile is neither lost nor sent to twice. The pass reads only the slice and sends nothing.
 struct SortPass: Sendable {
     private static let devicesPerRead = 4096
 
@@ -80,7 +80,8 @@ struct SortPass: Sendable {
                 Settlement.Deferral(
                     part: context.randomness.positiveNumber(),
                     keys: Array(keys[start..<min(keys.count, start + Limits.listSliceKeysMax)]),
-                    attempt: slice.attempt, readyAt: readyAt, isDoubtful: slice.doubt > 0)
+                    attempt: slice.attempt, readyAt: readyAt, isDoubtful: slice.doubt > 0,
+                    ruledAt: readyAt > now ? now : nil)
             }
         }
     }

@@ -34,6 +34,7 @@ struct Conclusion: Sendable {
         let readyAt: Timestamp
         let isLeased: Bool
         let isDoubtful: Bool
+        let isRuled: Bool
     }
 
     private(set) var log: DeliveryLog
@@ -62,10 +63,13 @@ struct Conclusion: Sendable {
     private var buckets: [Bucket: Int] = [:]
     private var delays: [BackOff.Wait: Duration] = [:]
     private let chance: UInt64
+    /// When the devices were read, and so not later than the rules.
+    private let readAt: Timestamp?
 
     init(_ pages: [SentPage], terms: Terms, chance: UInt64) {
         self.terms = terms
         self.chance = chance
+        readAt = pages.first?.readAt
         endings = [DeliveryLog.Ending(.accepted, attempt: terms.attempt + 1)]
         log = DeliveryLog([])
         var keys: [DeviceKey] = []
@@ -141,7 +145,8 @@ struct Conclusion: Sendable {
     private mutating func conclude(_ decision: PageRuling.Decision, _ key: DeviceKey) -> DeliveryLog.Ending {
         switch decision {
         case .hold(let hold):
-            return untried(key, hold.reason.rawValue, readyAt: hold.turn(terms.life, now: terms.now))
+            let turn = hold.turn(terms.life, now: terms.now)
+            return untried(key, hold.reason.rawValue, readyAt: turn, isRuled: true)
         case .suppress(let reason):
             return DeliveryLog.Ending(.suppressed, reason: reason.rawValue, attempt: terms.attempt)
         case .reject(let reason):
@@ -193,9 +198,11 @@ struct Conclusion: Sendable {
     }
 
     /// No request was made for the device: the attempt does not count.
-    private mutating func untried(_ key: DeviceKey, _ reason: String, readyAt: Timestamp) -> DeliveryLog.Ending {
+    private mutating func untried(
+        _ key: DeviceKey, _ reason: String, readyAt: Timestamp, isRuled: Bool = false
+    ) -> DeliveryLog.Ending {
         untriedCount += 1
-        put(key, terms.attempt, at: readyAt, isDoubtful: terms.doubt > 0)
+        put(key, terms.attempt, at: readyAt, isDoubtful: terms.doubt > 0, isRuled: isRuled)
         return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
     }
 
@@ -235,9 +242,11 @@ struct Conclusion: Sendable {
     }
 
     private mutating func put(
-        _ key: DeviceKey, _ attempt: Int, at readyAt: Timestamp, isLeased: Bool = false, isDoubtful: Bool = false
+        _ key: DeviceKey, _ attempt: Int, at readyAt: Timestamp, isLeased: Bool = false, isDoubtful: Bool = false,
+        isRuled: Bool = false
     ) {
-        let bucket = Bucket(attempt: attempt, readyAt: readyAt, isLeased: isLeased, isDoubtful: isDoubtful)
+        let bucket = Bucket(
+            attempt: attempt, readyAt: readyAt, isLeased: isLeased, isDoubtful: isDoubtful, isRuled: isRuled)
         if let index = buckets[bucket] {
             deferrals[index].keys.append(key)
         } else {
@@ -245,7 +254,8 @@ struct Conclusion: Sendable {
             deferrals.append(
                 Settlement.Deferral(
                     part: 0, keys: [key], attempt: bucket.attempt, readyAt: bucket.readyAt,
-                    leasedUntil: bucket.isLeased ? terms.stragglersLeasedUntil : nil, isDoubtful: bucket.isDoubtful))
+                    leasedUntil: bucket.isLeased ? terms.stragglersLeasedUntil : nil, isDoubtful: bucket.isDoubtful,
+                    ruledAt: bucket.isRuled ? readAt : nil))
         }
     }
 

@@ -45,7 +45,6 @@ struct SliceWorker: Sendable {
                 isTest: opening.work.job.isTest)
             await rest.settle(outcome, reason: reason)
         case .send(let terms):
-            guard try await !replaceWithLists(slice, opening, terms.life) else { return }
             let isRated = slice.lane == .bulk && !slice.isProbe
             let rates = isRated ? try await context.gate.rates(of: opening.work.job, in: slice.id) : GateRates()
             let limits = RateBoard.keys(of: slice.id, rates)
@@ -54,18 +53,20 @@ struct SliceWorker: Sendable {
                 return await release(slice, readyAt: context.time.now + .milliseconds(2000 + spread))
             }
             defer { context.rates.leave(limits) }
+            guard try await !replaceWithLists(slice, opening, terms.life, isRated: rates.isLimited) else { return }
             var run = SliceRun(context: context, slice: slice, opening: opening, terms: terms, control: control)
             await run.run()
         }
     }
 
-    /// Replaces a key range with lists if some of its devices must wait.
+    /// Replaces a key range with lists if some of its devices must wait. Under a rate also a list, because devices that
+    /// wait again, such as after a change of the rules, must not use up the rate.
     /// - Returns: whether the slice was replaced, or lost.
     private func replaceWithLists(
-        _ slice: Slice, _ opening: SliceOpening, _ life: PlatformLife
+        _ slice: Slice, _ opening: SliceOpening, _ life: PlatformLife, isRated: Bool
     ) async throws -> Bool {
         // A probe needs answers: its page goes through the gate alone.
-        guard slice.keys == nil, !slice.id.holdsAddresses, slice.lane == .bulk, !slice.isProbe,
+        guard slice.keys == nil || isRated, !slice.id.holdsAddresses, slice.lane == .bulk, !slice.isProbe,
             try await context.gate.needs(of: opening.work.job, in: slice.id).sorting
         else { return false }
         return try await SortPass(

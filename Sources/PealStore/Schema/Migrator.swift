@@ -70,5 +70,6 @@ extension Migration {
         Migration(version: 24, statements: SchemaRuns.statements),
         Migration(version: 25, statements: SchemaPriors.statements),
         Migration(version: 26, statements: SchemaRemainders.statements),
+        Migration(version: 27, statements: SchemaWaits.statements),
     ]
 }

@@ -36,21 +36,35 @@ extension StoreSession {
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp] {
         let fresh = try uncounted(keys, app: app, message: message)
-        var (counts, oldest): ([DeviceKey: Int64], [DeviceKey: Timestamp]) = ([:], [:])
-        // Rows that are far ahead are from before the clock was set back: they would count until it has caught up.
-        let (since, until) = (now - cap.period, now + cap.period)
-        try connection.scan(FrequencyTable.latest, fresh.map { (app, $0, since, until, cap.messages) }) { row in
-            counts[row.int(0), default: 0] += 1
-            oldest[row.int(0)] = Timestamp(milliseconds: row.int(1))
-        }
-        var waits: [DeviceKey: Timestamp] = [:]
-        for key in fresh where counts[key, default: 0] >= cap.messages {
-            waits[key] = oldest[key].map { $0 + cap.period }
-        }
+        let waits = try waits(fresh, app: app, cap: cap, now: now)
         try connection.execute(
             fresh.filter { waits[$0] == nil }.map {
                 FrequencyTable.insert($0, app: app, message: message, now: now)
             })
+        return waits
+    }
+
+    func waits(
+        _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
+    ) throws -> [DeviceKey: Timestamp] {
+        try waits(try uncounted(keys, app: app, message: message), app: app, cap: cap, now: now)
+    }
+
+    /// - Parameter keys: those that the message is not counted for.
+    private func waits(
+        _ keys: [DeviceKey], app: AppKey, cap: FrequencyCap, now: Timestamp
+    ) throws -> [DeviceKey: Timestamp] {
+        var (counts, oldest): ([DeviceKey: Int64], [DeviceKey: Timestamp]) = ([:], [:])
+        // Rows that are far ahead are from before the clock was set back: they would count until it has caught up.
+        let (since, until) = (now - cap.period, now + cap.period)
+        try connection.scan(FrequencyTable.latest, keys.map { (app, $0, since, until, cap.messages) }) { row in
+            counts[row.int(0), default: 0] += 1
+            oldest[row.int(0)] = Timestamp(milliseconds: row.int(1))
+        }
+        var waits: [DeviceKey: Timestamp] = [:]
+        for key in keys where counts[key, default: 0] >= cap.messages {
+            waits[key] = oldest[key].map { $0 + cap.period }
+        }
         return waits
     }
 

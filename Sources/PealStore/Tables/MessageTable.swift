@@ -75,8 +75,8 @@ enum MessageTable {
     /// How many slices of each state are examined to find the oldest message that is being sent.
     private static let slicesExamined = 1000
 
-    /// When the oldest message that is being sent started. One that only waits for a time of its rules is not late: its
-    /// waiting slices, of which there may be any number, were not tried before and are not examined.
+    /// When the oldest message that is being sent started. One that only waits for a time of its rules is not late.
+    /// Waiting slices that were not tried before, of which there may be any number, are not examined.
     static func oldestPending() -> SQL {
         let states: [Slice.State] = [.ready, .leased, .quarantined, .ending]
         let working = states.map { state -> SQL in
@@ -87,8 +87,9 @@ enum MessageTable {
         }
         let retries: SQL = """
             SELECT app, message FROM
-                (SELECT app, message FROM slice WHERE state = \(code: Slice.State.waiting) AND attempt > 0
+                (SELECT app, message, ruled_at FROM slice WHERE state = \(code: Slice.State.waiting) AND attempt > 0
                 ORDER BY ready_at LIMIT \(slicesExamined)) AS sample
+            WHERE ruled_at IS NULL
             """
         let slices = working.reduce(retries) { (all: SQL, more: SQL) -> SQL in "\(more) UNION ALL \(all)" }
         // The join in this order: SQLite would read all messages first.

@@ -13,6 +13,10 @@ struct Remainder: Sendable, Hashable {
         case moments = 3
         /// The slices of a message (`name`) that was paused, resumed or ended.
         case slices = 4
+        /// What waits because of an app's rules, which have changed.
+        case rules = 10
+        /// What waits for another attempt on a route (`object`) whose credential changed or was found to work.
+        case retries = 11
         /// Events and deliveries of a deleted webhook (`object`).
         case webhook = 5
         /// Waiting events and deliveries of a disabled webhook (`object`).
@@ -112,13 +116,15 @@ extension StoreSession {
         return limit - room
     }
 
-    /// A request that was authenticated before its app was deleted may still write a little later, and a message that
-    /// was claimed or being sent when its user was erased ends later. So both are checked again.
+    /// A request that was authenticated before its app was deleted may still write a little later, a message that was
+    /// claimed or being sent when its user was erased ends later, and a page to which former rules were applied may
+    /// still be in flight. So all three are checked again.
     private func close(_ remainder: Remainder, now: Timestamp) throws {
         let watch: Int64 =
             switch remainder.kind {
             case .app: Limits.deletedAppWatchSeconds
             case .user: Limits.erasedUserWatchSeconds
+            case .rules: WaitReview.watchSeconds
             default: 0
             }
         let lastLook = remainder.beganAt + .seconds(watch)
@@ -143,6 +149,8 @@ extension StoreSession {
             guard let id = MessageID(name), let state = try message(app: app, id: id)?.state else { return .nothing }
             let isEnding = try connection.value(MessageTable.isEnding(app, id), Int64.self) == 1
             return try movePiece(app: app, id: id, to: isEnding ? .expired : state, limit: limit, now: now)
+        case .rules: return try reviewWaits(app: app, changedAt: beganAt, limit: limit, now: now)
+        case .retries: return try reviewRetries(app: app, route: object, limit: limit, now: now)
         case .webhook:
             let reference = WebhookReference(app: app, key: object)
             return try piece(of: [.outbox, .webhookDelivery], limit) { _ in WebhookTable.matching(reference) }

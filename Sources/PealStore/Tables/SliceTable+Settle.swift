@@ -166,14 +166,14 @@ extension SliceTable {
         let first = deferral.keys.first ?? 0
         return """
             INSERT INTO slice (app, message, route, window_no, lane, rank, part, state, ready_at, attempt, key_from,
-                key_to, keys, cursor, pages, estimate, counts, owner, term, lease_until, doubt)
+                key_to, keys, cursor, pages, estimate, counts, owner, term, lease_until, doubt, ruled_at)
             SELECT app, message, route, window_no, lane, rank,
                 \(deferral.part), \(effective(after: isLeased ? .leased : .waiting)), \(deferral.readyAt),
                 \(deferral.attempt), \(first), \(deferral.keys.last ?? 0), \(KeyListCoding.encode(deferral.keys)),
                 \(first - 1), 0, \(deferral.keys.count), \(CountsCoding.encode(OutcomeCounts())),
                 \(isLeased ? settlement.owner : nil), \(isLeased ? 1 : 0),
                 \(deferral.leasedUntil.map { fresh($0, now) } ?? Timestamp(milliseconds: 0)),
-                \(deferral.isDoubtful ? deferral.keys.count : 0)
+                \(deferral.isDoubtful ? deferral.keys.count : 0), \(deferral.ruledAt)
             FROM slice WHERE \(settled(settlement))
             ON CONFLICT DO NOTHING
             """

@@ -69,9 +69,10 @@ enum SliceTable {
         """
     }
 
-    /// Whether a slice waits without having been tried, as lists of rules do: for a time zone, the end of quiet hours
-    /// or a frequency cap.
-    static let isHeld: SQL = "(slice.state = \(code: Slice.State.waiting) AND slice.attempt = 0)"
+    /// Whether a slice waits because of rules, or without having been tried.
+    static let isHeld: SQL = """
+        (slice.state = \(code: Slice.State.waiting) AND (slice.attempt = 0 OR slice.ruled_at IS NOT NULL))
+        """
 
     static func ofApp(_ app: AppKey, limit: Int) -> SQL {
         """
@@ -231,7 +232,7 @@ extension StoreSession {
         return try connection.execute(
             due.map {
                 """
-                UPDATE slice SET state = \(Slice.State.ready)
+                UPDATE slice SET state = \(Slice.State.ready), ruled_at = NULL
                 WHERE \($0.matching) AND state = \(code: Slice.State.waiting)
                 """
             } as [SQL]
