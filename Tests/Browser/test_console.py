@@ -215,8 +215,8 @@ def test_a_long_import_shows_its_progress(admin, fixture):
     field = page.get_by_label("Devices", exact=True).first
     field.evaluate("(field, text) => { field.value = text; }", "\n".join(rows))
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_role("status")).to_have_text("2499 created, 0 updated, 1 refused.", timeout=60_000)
-    expect(page.get_by_role("row").filter(has_text="1201")).to_contain_text("not a JSON object")
+    expect(page.get_by_role("status")).to_have_text("2,499 created, 0 updated, 1 refused.", timeout=60_000)
+    expect(page.get_by_role("row").filter(has_text="1,201")).to_contain_text("not a JSON object")
     admin.check()
 
 

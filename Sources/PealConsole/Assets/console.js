@@ -1,8 +1,10 @@
 // What every page does in the browser: local times, confirmations before deletions, files dropped into fields.
 
 const own = navigator.languages.find((language) => language.startsWith(document.documentElement.lang));
-const locale = own ?? document.documentElement.lang;
+export const locale = own ?? document.documentElement.lang;
 const zoned = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const wall = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+const date = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 /** Shows the times below `root` in the viewer's zone; the exact instant stays in the tooltip. */
@@ -12,6 +14,12 @@ export function localizeTimes(root = document) {
     if (Number.isNaN(instant.getTime())) continue;
     element.textContent = zoned.format(instant);
     element.title = `${exact.format(instant)} · ${element.dateTime}`;
+  }
+  // Days in UTC, and times that every recipient's clock shows, which have a space.
+  for (const element of root.querySelectorAll("time:not([datetime*='T'])")) {
+    const [day, hour] = element.dateTime.split(" ");
+    const instant = new Date(hour ? `${day}T${hour}Z` : day);
+    if (!Number.isNaN(instant.getTime())) element.textContent = (hour ? wall : date).format(instant);
   }
 }
 

@@ -1,6 +1,6 @@
 // Updates a message's page while it is sent, and draws the speed.
 
-import { localizeTimes } from "./console.js";
+import { locale, localizeTimes } from "./console.js";
 
 const live = document.getElementById("live");
 const pace = document.getElementById("pace");
@@ -12,7 +12,7 @@ let announced = null;
 
 const language = document.documentElement.lang;
 const number = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
-const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 /** Devices per second, from the difference to the state before. */
 function measure() {

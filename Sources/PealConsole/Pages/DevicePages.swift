@@ -122,7 +122,7 @@ enum DevicePages {
         let rest = topics.count - max
         return """
             \(topics.prefix(max).map { "<span class=\"tag\">\($0)</span> " as HTML })\
-            \(HTML.when(rest > 0, "<span class=\"hint\">+\(rest)</span>"))
+            \(HTML.when(rest > 0, "<span class=\"hint\">+\(call.texts.number(rest))</span>"))
             """
     }
 
