@@ -397,6 +397,7 @@ def test_a_message_on_a_stopped_route_says_why_it_waits(admin, fixture):
     page = admin.page
     admin.open(f"apps/{app}/messages/{message['id']}")
     expect(page.locator(".notice.warn")).to_contain_text("APNs production: Stopped. 5 devices")
+    expect(page.locator(".remaining")).to_have_count(0)
     admin.open(f"apps/{app}/credentials")
     expect(page.locator("#apns .notice.bad")).to_contain_text("The key id, the team id and the key do not match")
     # The home page has figures of the first apps only: begin with this one.

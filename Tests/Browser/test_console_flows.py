@@ -444,6 +444,34 @@ def test_the_rate_changes_while_a_message_is_sent(admin, fixture):
     expect(page.get_by_label("Topics", exact=True)).to_have_value("all")
 
 
+def test_a_message_page_follows_what_others_do_and_how_it_ends(admin, fixture):
+    app, _ = fixture.app("Followed", devices=0)
+    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(100)]})
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["all"]}, "content": {"title": "Slowly"}, "options": {"rate_per_second": 5}})["id"]
+    page = admin.page
+    admin.open(f"apps/{app}/messages/{message}")
+    expect(page.locator("#details")).to_contain_text("First sent")
+    expect(page.locator(".remaining")).to_have_text("less than a minute left")
+    # Somebody else pauses and resumes it.
+    page.get_by_role("button", name="Pause").focus()
+    fixture.peal.post(f"/apps/{app}/messages/{message}/pause")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    assert page.evaluate("document.activeElement.id") == "main"
+    expect(page.locator(".remaining")).to_have_count(0)
+    page.get_by_role("button", name="Cancel").focus()
+    fixture.peal.post(f"/apps/{app}/messages/{message}/resume")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    expect(page.locator("[data-state=sent]")).to_be_visible()
+    for name in ("Ended", "Average pace"):
+        expect(page.locator("#details")).to_contain_text(name)
+    expect(page.locator(".top").get_by_role("button")).to_have_count(0)
+    expect(page.get_by_role("link", name="Duplicate")).to_be_visible()
+    admin.check()
+
+
 def test_a_message_explains_any_device(admin, fixture, cheese):
     app, devices = cheese
     message = fixture.peal.post(f"/apps/{app}/messages", {

@@ -114,17 +114,17 @@ enum MessagePages {
         page.scripts = ["message.js"]
         page.actions = actions(call, report.message)
         let isLive = !report.message.state.isFinal
+        let held = try await AppProblems.holding(call, report, draft?.audienceEnvironment)
         page.body = """
-            \(try await AppProblems.holding(call, report, draft?.audienceEnvironment))
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(call.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
-            \(MessageLive.fragment(call, report, samples: try await MessageLive.samples(call, report)))
+            \(try await MessageLive.fragment(call, report, held: held))
             </div>
             \(HTML.when(isLive, "<p class=\"hidden\" id=\"said\" role=\"status\"></p>"))
             \(HTML.when(isLive, MessageLive.pace(call)))
             \(rate(call, report.message, draft, error))
             <div class="columns">
             <section><h2>\(texts[.content])</h2>\(draft.map { content(call, $0) } ?? .empty)</section>
-            <section><h2>\(texts[.details])</h2>\(details(call, report, draft))</section>
+            <section><h2>\(texts[.details])</h2><div id="details">\(details(call, report, draft))</div></section>
             </div>
             \(try await MessageExplanation.section(call, id))
             """
@@ -170,7 +170,7 @@ enum MessagePages {
         return facts.html
     }
 
-    private static func details(_ call: PageCall, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
+    static func details(_ call: PageCall, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
         let texts = call.texts
         let message = report.message
         var facts = FactList()
