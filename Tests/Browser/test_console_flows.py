@@ -342,6 +342,7 @@ def test_the_overview_says_why_devices_got_nothing(admin, fixture):
     admin.open(f"apps/{app}/")
     row = admin.page.locator("#reasons tbody tr")
     expect(row).to_contain_text("NoCredential")
+    expect(row).to_contain_text("The app has no credential for this network and environment.")
     expect(row).to_contain_text("2")
     admin.shoot("overview-reasons")
 

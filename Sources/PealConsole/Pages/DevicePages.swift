@@ -161,7 +161,7 @@ enum DevicePages {
         facts.add("ID", "<code>\(device.id.description)</code>")
         facts.add(texts[.state], state(call, device))
         if let retirement = device.retirement {
-            facts.add(texts[.reason], "<code>\(retirement.reason)</code> \(call.time(retirement.at))")
+            facts.add(texts[.reason], "\(call.time(retirement.at)) \(call.reason(retirement.reason))")
         }
         facts.add(texts[.platform], text: texts.platform(device.platform))
         if device.address.route.provider?.hasEnvironments == true {
@@ -253,7 +253,7 @@ enum DevicePages {
             <ol class="events">\(HTML.each(events.filter { $0.name != .notMatched }) { event in
                 """
                 <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
-                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event.detail))</span>"))\
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event))</span>"))\
                 \(HTML.when(namesDevices, HTML.with(event.device) { call.shortLink($0) }))</span> \(call.time(event.at))</li>
                 """
             })</ol></li>
@@ -305,6 +305,16 @@ extension DeliveryTrail.Event.Name {
         case .deferred, .held, .pending: "wait"
         case .matched, .sent, .healed: "live"
         case .expired, .suppressed, .notMatched, .leftOut, .dismissed: "dim"
+        }
+    }
+
+    /// Whether its detail is the reason of an outcome, and not a name that people chose or a sentence.
+    var hasReason: Bool {
+        switch self {
+        case .deferred, .rejected, .retired, .expired, .suppressed, .healed: true
+        case .matched, .held, .sent, .accepted, .pending, .received, .opened, .shown, .dismissed, .contentOpened,
+            .notMatched, .quarantined, .leftOut:
+            false
         }
     }
 }

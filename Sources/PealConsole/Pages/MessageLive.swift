@@ -90,7 +90,7 @@ enum MessageLive {
         var table = ListTable(
             caption: texts[.reasons], columns: [texts[.reason], texts[.devices], texts[.samples]], numbers: [1])
         table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map { reason, count in
-            ["<code>\(reason)</code>", call.number(count), HTML.each(samples[reason] ?? []) { call.shortLink($0) }]
+            [call.reason(reason), call.number(count), HTML.each(samples[reason] ?? []) { call.shortLink($0) }]
         }
         return table.html
     }
