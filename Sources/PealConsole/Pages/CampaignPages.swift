@@ -21,7 +21,7 @@ enum CampaignPages {
         let shown = Array(reports.prefix(itemsPerPage))
         var page = Page(call, texts[.campaigns], .campaigns)
         guard !shown.isEmpty else {
-            page.body = call.empty(.noCampaignsTitle, .noCampaignsText)
+            page.body = call.empty(.noCampaignsTitle, .noCampaignsText, action: call.composeLink)
             return page.answer()
         }
         var table = ListTable(

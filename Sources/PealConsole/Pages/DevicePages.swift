@@ -39,11 +39,17 @@ enum DevicePages {
                     "<li><a href=\"\(call.link("users", user))\">\(user)</a></li>"
                 })</ul></section>
                 """))
-            \(isEmpty && search == nil ? call.empty(.noDevicesTitle, .noDevicesText) : table(call, items))
+            \(isEmpty && search == nil
+                ? call.empty(.noDevicesTitle, .noDevicesText, action: importLink(call)) : table(call, items))
             \(call.pager(next: next))
             \(BrowserPages.section(call, records))
             """
         return page.answer()
+    }
+
+    private static func importLink(_ call: PageCall) -> HTML {
+        HTML.when(
+            call.may(.manage), "<a class=\"button\" href=\"\(call.link("import"))\">\(call.texts[.importing])</a>")
     }
 
     /// By id, address or user, which are indexed; otherwise whatever contains the text, within a bounded search.

@@ -52,9 +52,7 @@ enum MessagePages {
         let next = items.count > itemsPerPage ? items[itemsPerPage - 1].message.id.description : nil
         items = Array(items.prefix(itemsPerPage))
         var page = Page(call, texts[.messages], .messages)
-        if call.may(.send) {
-            page.actions = "<a class=\"button primary\" href=\"\(call.link("compose"))\">\(texts[.compose])</a>"
-        }
+        page.actions = call.composeLink
         let states = [("", texts[.allStates])] + Message.State.allCases.map { ($0.name, texts.state($0)) }
         let choice = Field(
             name: "state", label: texts[.state], kind: .choice(states), value: call.query["state"] ?? "")
@@ -67,7 +65,7 @@ enum MessagePages {
             <form class="filter" method="get" action="\(call.path)">\(search.html)\(choice.html)\(campaign.html)\
             <button>\(texts[.show])</button></form>
             \(items.isEmpty && !isFiltered && before == nil
-                ? call.empty(.noMessagesTitle, .noMessagesText, action: page.actions) : table(call, items))
+                ? call.empty(.noMessagesTitle, .noMessagesText, action: call.composeLink) : table(call, items))
             \(call.pager(next: next))
             """
         return page.answer()
@@ -270,7 +268,7 @@ enum MessagePages {
         var page = Page(call, texts[.calendar], .calendar)
         page.lead = "\(texts[.calendarLead])"
         guard !all.isEmpty else {
-            page.body = call.empty(.noMessagesTitle, .noMessagesText)
+            page.body = call.empty(.noMessagesTitle, .noMessagesText, action: call.composeLink)
             return page.answer()
         }
         page.body = HTML.each(days.sorted { $0.key > $1.key }) { day, items in

@@ -63,6 +63,12 @@ extension PageCall {
             """
     }
 
+    /// The button that begins a message; nothing without the right to send.
+    var composeLink: HTML {
+        HTML.when(
+            may(.send), "<a class=\"button primary\" href=\"\(link("compose"))\">\(texts[.compose])</a>")
+    }
+
     /// What an empty list shows instead, and what to do about it.
     func empty(_ title: Word, _ text: Word, action: HTML = .empty) -> HTML {
         """
