@@ -66,7 +66,7 @@ def test_an_experiment_shows_its_result(admin, lessons):
 def test_the_tables_of_an_experiment_fit_the_window(visit, fixture, lessons, locale):
     visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale}).sign_in()
     page = visitor.page
-    for width in (761, 901, 1101, 1280):
+    for width in (320, 761, 901, 1101, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         visitor.open(f"apps/{lessons}/campaigns/daily-reminder")
         page.evaluate("for (const part of document.querySelectorAll('main details')) part.open = true")
