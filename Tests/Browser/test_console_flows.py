@@ -473,6 +473,25 @@ def test_a_message_page_follows_what_others_do_and_how_it_ends(admin, fixture):
     admin.check()
 
 
+def test_a_message_that_is_cancelled_while_it_is_sent_counts_to_the_end(admin, fixture):
+    app, _ = fixture.app("Cancelled", devices=0)
+    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(200)]})
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["all"]}, "content": {"title": "No"}, "options": {"rate_per_second": 5}})["id"]
+    page = admin.page
+    page.on("dialog", lambda dialog: dialog.accept())
+    admin.open(f"apps/{app}/messages/{message}")
+    expect(page.locator("[data-state=sending]")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("[data-state=cancelled]")).to_be_visible()
+    # The server notes later what it did not send.
+    expect(page.locator("[data-count=pending]")).to_have_text("0")
+    counts = [int(page.locator(f"[data-count={name}]").inner_text()) for name in ("accepted", "suppressed")]
+    assert sum(counts) == 200 and counts[1] > 0
+    admin.check()
+
+
 def test_a_message_explains_any_device(admin, fixture, cheese):
     app, devices = cheese
     message = fixture.peal.post(f"/apps/{app}/messages", {

@@ -16,6 +16,8 @@ const clock = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 /** Devices per second, from the difference to the state before. */
 function measure() {
+  // It has ended, and only its last outcomes are awaited.
+  if (!pace) return;
   const card = live.querySelector(".progress");
   const now = { at: performance.now(), settled: Number(card.dataset.settled) };
   const seconds = last ? (now.at - last.at) / 1000 : 0;

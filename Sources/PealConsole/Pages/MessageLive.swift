@@ -10,6 +10,14 @@ enum MessageLive {
 
     private static let interval = Duration.milliseconds(500)
     private static let turnsPerCheck = 6
+    /// How long a stream waits for the last outcomes of a message that has ended.
+    private static let turnsAfterEndMax = 120
+
+    /// Whether the page may still change: the devices that a cancelled or expired message has not reached get their
+    /// outcomes later.
+    static func isLive(_ report: MessageReport) -> Bool {
+        !report.message.state.isFinal || report.total.pending > 0
+    }
 
     /// - Parameters:
     ///   - held: Why its devices may wait for a route.
@@ -125,14 +133,15 @@ enum MessageLive {
             defer { withExtendedLifetime(slot) {} }
             var (parts, pace) = (ShownParts(), SendingPace())
             var (draft, held): (MessageDraft?, HTML) = (nil, .empty)
-            var (idle, turn) = (0, 0)
+            var (idle, turn, turnsAfterEnd) = (0, 0, 0)
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
                 // A session ends with its key.
                 if turn > 0, turn.isMultiple(of: turnsPerCheck), try await !isSignedIn(call) { break }
                 guard let report = try await call.services.store.read({ try $0.report(app: app, id: id) }) else {
                     break
                 }
-                let isOver = report.message.state.isFinal
+                turnsAfterEnd += report.message.state.isFinal ? 1 : 0
+                let isOver = !isLive(report) || turnsAfterEnd > turnsAfterEndMax
                 if isOver || turn == 0 { draft = try await call.services.store.read { try $0.draft(app: app, id: id) } }
                 if isOver || turn.isMultiple(of: turnsPerCheck) {
                     held = try await AppProblems.holding(call, report, draft?.audienceEnvironment)

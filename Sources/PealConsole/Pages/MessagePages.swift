@@ -111,14 +111,14 @@ enum MessagePages {
         page.trail = [(texts[.messages], call.link("messages"))]
         page.scripts = ["message.js"]
         page.actions = actions(call, report.message)
-        let isLive = !report.message.state.isFinal
+        let isLive = MessageLive.isLive(report)
         let held = try await AppProblems.holding(call, report, draft?.audienceEnvironment)
         page.body = """
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(call.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
             \(try await MessageLive.fragment(call, report, held: held))
             </div>
             \(HTML.when(isLive, "<p class=\"hidden\" id=\"said\" role=\"status\"></p>"))
-            \(HTML.when(isLive, MessageLive.pace(call)))
+            \(HTML.when(!report.message.state.isFinal, MessageLive.pace(call)))
             \(rate(call, report.message, draft, error))
             <div class="columns">
             <section><h2>\(texts[.content])</h2>\(draft.map { content(call, $0) } ?? .empty)</section>
