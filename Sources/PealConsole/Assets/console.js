@@ -197,8 +197,8 @@ document.addEventListener("click", async (event) => {
   // Browsers have no clipboard on plain HTTP, and may refuse it: the text is then selected, to be copied by hand.
   const isCopied = await navigator.clipboard?.writeText(source.textContent).then(() => true, () => false);
   if (!isCopied) return getSelection().selectAllChildren(source);
-  button.textContent += " ✓";
-  button.disabled = true;
+  // A disabled button would lose the focus.
+  if (!button.textContent.endsWith("✓")) button.textContent += " ✓";
 });
 
 // A file that is dropped on a field becomes its text; a binary file becomes base64.
