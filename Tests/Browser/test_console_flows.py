@@ -364,6 +364,7 @@ def test_local_time_rate_and_window(admin, fixture):
     expect(page.get_by_text("In each recipient's own time")).to_be_visible()
     shown = re.compile(rf"^{day.tm_mday} \w+ {day.tm_year}, 08:00$")
     expect(page.locator("dd time").filter(has_text=shown)).to_be_visible()
+    expect(page.get_by_text("First recipients")).to_be_visible()
     expect(page.get_by_text("20 per second")).to_be_visible()
     admin.shoot("review-local")
     page.get_by_role("button", name="Send", exact=True).click()

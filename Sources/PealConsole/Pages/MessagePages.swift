@@ -177,7 +177,7 @@ enum MessagePages {
         facts.add(texts[.campaign], text: message.campaignID)
         facts.add(texts[.sentBy], text: message.dialect.rawValue)
         facts.add(texts[.made], call.time(message.createdAt))
-        if let start = message.startAt { facts.add(texts[.starts], call.time(start)) }
+        facts.addStart(call, message.startAt, draft?.options.recipientsTime)
         if let window = message.windowUntil { facts.add(texts[.windowEnd], call.time(window)) }
         facts.add(texts[.expires], call.time(message.expiresAt))
         if let first = message.firstSentAt { facts.add(texts[.firstSent], call.time(first)) }
@@ -187,7 +187,6 @@ enum MessagePages {
         }
         facts.add(texts[.averageRate], text: averageRate(texts, report))
         if draft?.options.isTransactional == true { facts.add(texts[.quietHours], text: texts[.transactionalShort]) }
-        if let wall = draft?.options.recipientsTime { facts.add(texts[.timeZone], call.recipientsTime(wall)) }
         facts.add(texts[.failure], text: message.failure)
         return facts.html
     }
@@ -288,6 +287,15 @@ enum MessagePages {
         \(item.title.isEmpty ? call.texts[.untitled] : item.title)</a>\
         \(if: item.recipientsTime != nil, " <span class=\"tag\">\(call.texts[.recipientsTime])</span>")</li>
         """
+    }
+}
+
+extension FactList {
+    /// When a message starts: an instant, or a time on each recipient's clock and the instant of the first of them.
+    mutating func addStart(_ call: PageCall, _ start: Timestamp?, _ wall: Timestamp?, whenNone: HTML? = nil) {
+        if let wall { add(call.texts[.starts], call.recipientsTime(wall)) }
+        guard let shown = start.map({ call.time($0) }) ?? whenNone else { return }
+        add(call.texts[wall == nil ? .starts : .firstRecipients], shown)
     }
 }
 
