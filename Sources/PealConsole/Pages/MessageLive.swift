@@ -189,8 +189,8 @@ private struct ShownParts {
     }
 }
 
-/// How fast a message is being sent, from the progress that a stream has seen. The average since it began would be wrong
-/// if devices wait, such as for the end of quiet hours.
+/// How fast a message is being sent, from the progress that a stream has seen. The average since it began would be
+/// wrong if devices wait, such as for the end of quiet hours.
 struct SendingPace {
     private static let span = Duration.seconds(60)
     private static let spanMin = Duration.seconds(2)
