@@ -85,7 +85,7 @@ package struct Console: Sendable {
             console: self, texts: texts, now: services.time.now, client: client, requestID: line.requestID,
             isSecure: isSecure(client),
             path: "/" + segments.map(PercentCoding.encode).joined(separator: "/"), parameters: match.parameters,
-            query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
+            query: try form(target.count > 1 ? String(target[1]) : ""))
         let hadCookie = try await findSession(of: &call)
         line.actor = call.holder?.actor
         if match.route.need != .anonymous, call.session == nil {
@@ -122,13 +122,18 @@ package struct Console: Sendable {
         try checkOrigin(call.client)
         let limit = call.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
         let body = try await body(of: request, limit, share, isUnknown: call.session == nil)
-        guard body.count(where: { $0 == UInt8(ascii: "&") }) < Limits.consoleFormFieldsMax else {
-            throw PealError(.bodyTooLarge, "the form has more than \(Limits.consoleFormFieldsMax) fields")
-        }
-        call.form = Form(encoded: String(decoding: body, as: UTF8.self))
+        call.form = try form(String(decoding: body, as: UTF8.self))
         guard !call.hasFormSecret else { return }
         guard route.redraw != nil else { throw PageCall.foreignForm }
         call.refusal = PageCall.oldForm
+    }
+
+    /// - Throws: `body_too_large` for more fields than a page searches in an instant.
+    private func form(_ encoded: String) throws(PealError) -> Form {
+        guard encoded.utf8.count(where: { $0 == UInt8(ascii: "&") }) < Limits.consoleFormFieldsMax else {
+            throw PealError(.bodyTooLarge, "the form has more than \(Limits.consoleFormFieldsMax) fields")
+        }
+        return Form(encoded: encoded)
     }
 
     private func answer(_ given: PageCall, _ route: ConsoleRoute) async throws -> ConsoleAnswer {

@@ -215,8 +215,8 @@ def test_a_long_import_shows_its_progress(admin, fixture):
     field = page.get_by_label("Devices", exact=True).first
     field.evaluate("(field, text) => { field.value = text; }", "\n".join(rows))
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_role("status")).to_have_text("2499 created, 0 updated, 1 refused.", timeout=60_000)
-    expect(page.get_by_role("row").filter(has_text="1201")).to_contain_text("not a JSON object")
+    expect(page.get_by_role("status")).to_have_text("2,499 created, 0 updated, 1 refused.", timeout=60_000)
+    expect(page.get_by_role("row").filter(has_text="1,201")).to_contain_text("not a JSON object")
     admin.check()
 
 
@@ -397,6 +397,7 @@ def test_a_message_on_a_stopped_route_says_why_it_waits(admin, fixture):
     page = admin.page
     admin.open(f"apps/{app}/messages/{message['id']}")
     expect(page.locator(".notice.warn")).to_contain_text("APNs production: Stopped. 5 devices")
+    expect(page.locator(".remaining")).to_have_count(0)
     admin.open(f"apps/{app}/credentials")
     expect(page.locator("#apns .notice.bad")).to_contain_text("The key id, the team id and the key do not match")
     # The home page has figures of the first apps only: begin with this one.

@@ -66,7 +66,7 @@ def test_an_experiment_shows_its_result(admin, lessons):
 def test_the_tables_of_an_experiment_fit_the_window(visit, fixture, lessons, locale):
     visitor = visit(locale=locale, extra_http_headers={"Accept-Language": locale}).sign_in()
     page = visitor.page
-    for width in (761, 901, 1101, 1280):
+    for width in (320, 761, 901, 1101, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         visitor.open(f"apps/{lessons}/campaigns/daily-reminder")
         page.evaluate("for (const part of document.querySelectorAll('main details')) part.open = true")
@@ -342,6 +342,7 @@ def test_the_overview_says_why_devices_got_nothing(admin, fixture):
     admin.open(f"apps/{app}/")
     row = admin.page.locator("#reasons tbody tr")
     expect(row).to_contain_text("NoCredential")
+    expect(row).to_contain_text("The app has no credential for this network and environment.")
     expect(row).to_contain_text("2")
     admin.shoot("overview-reasons")
 
@@ -350,7 +351,8 @@ def test_local_time_rate_and_window(admin, fixture):
     app, _ = fixture.app("Times")
     page = admin.page
     admin.open(f"apps/{app}/compose?users=user-0&title=Later")
-    tomorrow = time.strftime("%Y-%m-%dT08:00", time.gmtime(time.time() + 2 * 86_400))
+    day = time.gmtime(time.time() + 2 * 86_400)
+    tomorrow = time.strftime("%Y-%m-%dT08:00", day)
     page.get_by_label("Send at").fill(tomorrow)
     page.get_by_label("In each recipient's own time").check()
     page.get_by_label("Even in quiet hours").check()
@@ -360,7 +362,9 @@ def test_local_time_rate_and_window(admin, fixture):
     page.get_by_label("At most, per second").fill("20")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_text("In each recipient's own time")).to_be_visible()
-    expect(page.get_by_text(tomorrow.replace("T", " "))).to_be_visible()
+    shown = re.compile(rf"^{day.tm_mday} \w+ {day.tm_year}, 08:00$")
+    expect(page.locator("dd time").filter(has_text=shown)).to_be_visible()
+    expect(page.get_by_text("First recipients")).to_be_visible()
     expect(page.get_by_text("20 per second")).to_be_visible()
     admin.shoot("review-local")
     page.get_by_role("button", name="Send", exact=True).click()
@@ -442,6 +446,53 @@ def test_the_rate_changes_while_a_message_is_sent(admin, fixture):
     expect(page.get_by_label("Topics", exact=True)).to_have_value("all")
 
 
+def test_a_message_page_follows_what_others_do_and_how_it_ends(admin, fixture):
+    app, _ = fixture.app("Followed", devices=0)
+    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(100)]})
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["all"]}, "content": {"title": "Slowly"}, "options": {"rate_per_second": 5}})["id"]
+    page = admin.page
+    admin.open(f"apps/{app}/messages/{message}")
+    expect(page.locator("#details")).to_contain_text("First sent")
+    expect(page.locator(".remaining")).to_have_text("less than a minute left")
+    # Somebody else pauses and resumes it.
+    page.get_by_role("button", name="Pause").focus()
+    fixture.peal.post(f"/apps/{app}/messages/{message}/pause")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    assert page.evaluate("document.activeElement.id") == "main"
+    expect(page.locator(".remaining")).to_have_count(0)
+    page.get_by_role("button", name="Cancel").focus()
+    fixture.peal.post(f"/apps/{app}/messages/{message}/resume")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    expect(page.locator("[data-state=sent]")).to_be_visible()
+    for name in ("Ended", "Average pace"):
+        expect(page.locator("#details")).to_contain_text(name)
+    expect(page.locator(".top").get_by_role("button")).to_have_count(0)
+    expect(page.get_by_role("link", name="Duplicate")).to_be_visible()
+    admin.check()
+
+
+def test_a_message_that_is_cancelled_while_it_is_sent_counts_to_the_end(admin, fixture):
+    app, _ = fixture.app("Cancelled", devices=0)
+    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(200)]})
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["all"]}, "content": {"title": "No"}, "options": {"rate_per_second": 5}})["id"]
+    page = admin.page
+    page.on("dialog", lambda dialog: dialog.accept())
+    admin.open(f"apps/{app}/messages/{message}")
+    expect(page.locator("[data-state=sending]")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("[data-state=cancelled]")).to_be_visible()
+    # The server notes later what it did not send.
+    expect(page.locator("[data-count=pending]")).to_have_text("0")
+    counts = [int(page.locator(f"[data-count={name}]").inner_text()) for name in ("accepted", "suppressed")]
+    assert sum(counts) == 200 and counts[1] > 0
+    admin.check()
+
+
 def test_a_message_explains_any_device(admin, fixture, cheese):
     app, devices = cheese
     message = fixture.peal.post(f"/apps/{app}/messages", {
@@ -467,6 +518,7 @@ def test_a_topic_shows_its_growth(admin, lessons):
     expect(page.get_by_role("img", name=re.compile("subscribers"))).to_be_visible()
     page.get_by_text("Show as a table").click()
     assert page.locator("figure.chart table tbody tr").count() == 30
+    expect(page.locator("figure.chart tbody time").first).to_have_text(re.compile(r"^\d{1,2} \w+ \d{4}$"))
     admin.shoot("topic")
 
 

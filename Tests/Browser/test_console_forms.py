@@ -15,6 +15,12 @@ def sign_in_again(page, fixture):
     page.get_by_role("button", name="Sign in").click()
 
 
+def kept(page):
+    """What the window has stored of forms."""
+    page.wait_for_load_state()
+    return page.evaluate("JSON.stringify([history.state, {...sessionStorage}])")
+
+
 def messages(fixture, app):
     return fixture.peal.get(f"/apps/{app}/messages")["items"]
 
@@ -86,9 +92,7 @@ def test_a_refused_form_is_loaded_again_without_its_secret(admin, fixture):
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.get_by_label("URL")).to_have_value("http://elsewhere.example.com/hook")
     expect(page.get_by_label("Secret")).to_have_value("")
-    page.wait_for_load_state()
-    kept = page.evaluate("JSON.stringify([history.state, {...sessionStorage}])")
-    assert "crm" in kept and "typed-once" not in kept
+    assert "crm" in kept(page) and "typed-once" not in kept(page)
 
 
 @pytest.mark.parametrize("ends", ["the session ends", "a new session began"])
@@ -123,6 +127,47 @@ def test_what_was_typed_survives_another_session(admin, fixture, ends):
     page.get_by_label("Secret").fill("typed-twice-and-long-enough")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("link", name="crm")).to_be_visible()
+
+
+def test_signing_out_forgets_what_was_typed(admin, fixture):
+    app, _ = fixture.app("Forgotten", devices=0)
+    page = admin.page
+    admin.open(f"apps/{app}/webhooks")
+    page.get_by_label("Name", exact=True).fill("crm")
+    page.get_by_label("URL").fill("http://elsewhere.example.com/hook")
+    page.get_by_label("Secret").fill("typed-once-and-long-enough")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert "elsewhere" in kept(page)
+    page.get_by_role("button", name="Sign out").filter(visible=True).click()
+    page.wait_for_url("**/sign-in")
+    assert "elsewhere" not in kept(page)
+    sign_in_again(page, fixture)
+    expect(heading(page)).to_have_text("Apps")
+    page.go_back(wait_until="commit")
+    page.go_back(wait_until="commit")
+    expect(heading(page)).to_have_text("Webhooks")
+    expect(page.get_by_label("URL")).to_have_value("")
+    assert "elsewhere" not in kept(page)
+
+
+def test_another_person_does_not_see_what_was_typed(admin, fixture):
+    app, _ = fixture.app("Another person", devices=0)
+    key = fixture.key(app, "read", "manage")
+    page = admin.page
+    admin.open(f"apps/{app}/webhooks")
+    page.get_by_label("URL").fill("http://elsewhere.example.com/hook")
+    page.get_by_label("Name", exact=True).fill("crm")
+    page.get_by_label("Secret").fill("typed-once-and-long-enough")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_contain_text("session has ended")
+    assert "elsewhere" in kept(page)
+    page.get_by_label("Key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(heading(page)).to_have_text("Webhooks")
+    expect(page.get_by_label("URL")).to_have_value("")
+    assert "elsewhere" not in kept(page)
 
 
 def test_a_button_that_is_pressed_twice_acts_once(admin, fixture):

@@ -158,6 +158,22 @@ def test_a_declined_dialog_changes_nothing_and_returns_the_focus(admin, fixture,
     assert len(fixture.peal.get(f"/apps/{furnished['app']}/segments")["items"]) == 1
 
 
+def test_a_key_is_copied_and_the_button_keeps_the_focus(admin, fixture):
+    app, _ = fixture.app("Copied", devices=0)
+    page = admin.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=fixture.peal.url)
+    admin.open(f"apps/{app}/keys")
+    page.get_by_label("Name", exact=True).fill("newsletter")
+    page.get_by_role("button", name="Create key").click()
+    button = page.get_by_role("button", name="Copy")
+    button.focus()
+    for _ in range(2):
+        page.keyboard.press("Enter")
+        expect(button).to_have_text("Copy ✓")
+        expect(button).to_be_focused()
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#secret").inner_text()
+
+
 def test_a_refused_form_puts_the_focus_on_the_invalid_field(admin, furnished):
     page = admin.page
     admin.open(f"apps/{furnished['app']}/compose?topics=news&title=Hello")

@@ -291,7 +291,7 @@ def test_reasons_lead_to_devices_and_their_timelines(admin, fixture):
     admin.shoot("message-reasons")
     row.get_by_role("link", name=devices[0][-8:]).click()
     expect(page.get_by_text("Retired").first).to_be_visible()
-    expect(page.locator(".events").first).to_contain_text("Unregistered")
+    expect(page.locator(".events").first).to_contain_text("Unregistered: The app was removed from the device")
     admin.open(f"apps/{app}/campaigns/plain")
     funnel = page.locator("table.funnel")
     expect(funnel.get_by_role("row").filter(has_text="Accepted")).to_contain_text("75.0 %")

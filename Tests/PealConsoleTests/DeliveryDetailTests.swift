@@ -39,4 +39,17 @@ import Testing
         #expect(Texts(.german).translated(detail: english) == german)
         #expect(Texts(.english).translated(detail: english) == english)
     }
+
+    @Test(
+        "explain common reasons in both languages",
+        arguments: [
+            ("NoCredential", "has no credential", "hat keine Zugangsdaten"),
+            ("UNREGISTERED", "was removed", "vom Gerät entfernt"),
+            ("InvalidProviderToken", "do not match", "gehören nicht zusammen"),
+        ])
+    func meanings(_ reason: String, _ english: String, _ german: String) {
+        #expect(Texts(.english).meaning(reason)?.contains(english) == true)
+        #expect(Texts(.german).meaning(reason)?.contains(german) == true)
+        #expect(Texts(.english).meaning("TooManyRequests") == nil && Texts(.german).meaning("") == nil)
+    }
 }

@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    @Test("in a query are refused before they are read, if they are too many")
+    func queries() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .send])
+            for (count, status) in [(Limits.consoleFormFieldsMax, 200), (Limits.consoleFormFieldsMax + 1, 413)] {
+                let query = Array(repeating: "a", count: count).joined(separator: "&")
+                for page in ["compose", "messages"] {
+                    let reply = try await fixture.get(fixture.page("\(page)?\(query)"), cookie: cookie)
+                    #expect(reply.status == status, "\(page) \(count): \(reply.status)")
+                }
+            }
+        }
+    }
+
     @Test("take memory from the budget of all bodies until they are answered")
     func memory() async throws {
         try await ConsoleFixture.open { fixture in

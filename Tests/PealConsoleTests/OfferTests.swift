@@ -34,6 +34,22 @@ import Testing
         }
     }
 
+    @Test(
+        "in an empty list is what to do next, with the right to do it",
+        arguments: [("calendar", "compose"), ("campaigns", "compose"), ("messages", "compose"), ("devices", "import")])
+    func emptyList(page: String, next: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            for (scopes, isOffered) in [([.read], false), ([.read, .send, .manage], true)]
+                as [(Set<APIKey.Scope>, Bool)]
+            {
+                let cookie = try await fixture.signIn(scopes)
+                let text = try await fixture.get(fixture.page(page), cookie: cookie).text
+                let empty = try #require(text.split(separator: "class=\"empty\"").dropFirst().first)
+                #expect(empty.contains("href=\"\(fixture.page(next))\"") == isOffered, "\(scopes)")
+            }
+        }
+    }
+
     @Test("includes signing out everywhere, for keys too")
     func everywhere() async throws {
         try await ConsoleFixture.open { fixture in

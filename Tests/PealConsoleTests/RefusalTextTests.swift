@@ -22,6 +22,17 @@ import Testing
                 "The VAPID key 12ab cannot sign; upload it again.",
                 "Der VAPID-Schlüssel 12ab kann nicht signieren; erneut hochladen."
             ),
+            ("environment must be production or sandbox", "environment muss production oder sandbox sein"),
+            ("e\u{301}: \u{301} is required", "e\u{301}: \u{301} fehlt"),
+            (
+                "an APNs device token must be an even number of hexadecimal digits, 64 to 200",
+                "ein APNs-Gerätetoken muss aus einer geraden Zahl von Hexadezimalziffern bestehen, 64 bis 200"
+            ),
+            (
+                "the certificate is for com.example.cheese, com.example.cheese.voip",
+                "das Zertifikat gilt für com.example.cheese, com.example.cheese.voip"
+            ),
+            ("plattform is unknown; did you mean platform?", "plattform ist unbekannt; gemeint platform?"),
             ("web: something new", "web: something new"),
             ("something new", "something new"),
             ("", ""),

@@ -1,8 +1,10 @@
 // What every page does in the browser: local times, confirmations before deletions, files dropped into fields.
 
 const own = navigator.languages.find((language) => language.startsWith(document.documentElement.lang));
-const locale = own ?? document.documentElement.lang;
+export const locale = own ?? document.documentElement.lang;
 const zoned = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const wall = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+const date = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 /** Shows the times below `root` in the viewer's zone; the exact instant stays in the tooltip. */
@@ -12,6 +14,12 @@ export function localizeTimes(root = document) {
     if (Number.isNaN(instant.getTime())) continue;
     element.textContent = zoned.format(instant);
     element.title = `${exact.format(instant)} · ${element.dateTime}`;
+  }
+  // Days in UTC, and times that every recipient's clock shows, which have a space.
+  for (const element of root.querySelectorAll("time:not([datetime*='T'])")) {
+    const [day, hour] = element.dateTime.split(" ");
+    const instant = new Date(hour ? `${day}T${hour}Z` : day);
+    if (!Number.isNaN(instant.getTime())) element.textContent = (hour ? wall : date).format(instant);
   }
 }
 
@@ -47,9 +55,10 @@ if (days.length > 0) regroupDays(days);
 
 if (document.querySelector("[data-pending]")) setTimeout(() => window.location.reload(), 1000);
 
-// What was typed is kept twice, without secrets: in the window's storage until the next page shows that the form
-// arrived, because the session may have ended; and in the page's history entry, for Back and reloading.
-const KEPT = "kept";
+// What was typed is kept in the window's storage, without secrets: until the next page shows that the form arrived,
+// because the session may have ended; and for Back and reloading, under the key that the page's history entry has. The
+// history itself could not forget it when the visitor signs out.
+const [KEPT, LOST, HOLDER] = ["kept ", "lost", "holder"];
 const unkept = ["csrf", "step", "confirmed", "ask"];
 
 /** Where a form is sent, the step that shows it again, and its fields. */
@@ -61,31 +70,56 @@ function contents(form) {
   return { action: form.getAttribute("action"), step: form.dataset.keep, fields };
 }
 
-/** Long fields may exceed what the browser stores. */
-function keep(kept) {
+/** Whether the browser stores it: a window has room for a few megabytes. */
+function put(name, value) {
   try {
-    sessionStorage.setItem(KEPT, JSON.stringify(kept));
+    sessionStorage.setItem(name, value);
+    return true;
   } catch {
-    sessionStorage.removeItem(KEPT);
+    return false;
   }
+}
+
+function keptKeys() {
+  return Object.keys(sessionStorage).filter((key) => key.startsWith(KEPT)).sort();
+}
+
+/** Stores what a form contains. The oldest give way to it. Returns its key; null if the browser stores no more. */
+function keep(kept) {
+  const [key, text, older] = [KEPT + Date.now(), JSON.stringify(kept), keptKeys()];
+  while (!put(key, text)) {
+    if (older.length === 0) return null;
+    sessionStorage.removeItem(older.shift());
+  }
+  return key;
+}
+
+function kept(key) {
+  return JSON.parse((key && sessionStorage.getItem(key)) ?? "null");
+}
+
+function forget() {
+  for (const key of [...keptKeys(), LOST]) sessionStorage.removeItem(key);
+}
+
+/** Notes the form that is on its way. */
+function note(lost) {
+  if (!put(LOST, JSON.stringify(lost))) sessionStorage.removeItem(LOST);
 }
 
 /** Makes the browser load the page's history entry with GET, without asking whether to send a form again. */
-function remember(kept) {
-  try {
-    history.replaceState(kept, "");
-  } catch {
-    history.replaceState(null, "");
-  }
+function remember(key) {
+  if (key && history.state?.key) sessionStorage.removeItem(history.state.key);
+  history.replaceState(key && { key }, "");
 }
 
 /** Asks the server for the form with a field for everything that was kept, such as each row and translation. */
-function restore(csrf, kept) {
+function restore(csrf, key) {
+  const { action, step, fields } = kept(key);
   const form = document.createElement("form");
   form.method = "post";
-  form.action = kept.action;
-  const step = kept.step ? ["step", kept.step] : ["redraw", "1"];
-  for (const [name, value] of [["csrf", csrf], step, ...kept.fields]) {
+  form.action = action;
+  for (const [name, value] of [["csrf", csrf], step ? ["step", step] : ["redraw", "1"], ...fields]) {
     const field = document.createElement("input");
     field.type = "hidden";
     [field.name, field.value] = [name, value];
@@ -94,27 +128,33 @@ function restore(csrf, kept) {
   document.body.append(form);
   // The page that follows takes over this entry.
   remember(null);
-  keep({ ...kept, isLost: false, isAgain: true });
+  note({ key, isLost: false, isAgain: true });
   form.submit();
 }
 
-const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+const holder = document.querySelector("[data-holder]")?.dataset.holder;
+if (holder && sessionStorage.getItem(HOLDER) !== holder) {
+  // Somebody else typed it.
+  forget();
+  put(HOLDER, holder);
+}
+const lost = JSON.parse(sessionStorage.getItem(LOST) ?? "null");
 if (document.querySelector(".door")) {
   // The form did not arrive. Restore it only once, because the server might refuse each time.
-  const isTried = kept?.isAgain && !document.querySelector("form[action='/console/sign-in']");
-  if (kept && !isTried) keep({ ...kept, isLost: true });
-  else sessionStorage.removeItem(KEPT);
+  const isTried = lost?.isAgain && !document.querySelector("form[action='/console/sign-in']");
+  if (lost && !isTried) note({ ...lost, isLost: true });
+  else sessionStorage.removeItem(LOST);
   remember(null);
 } else {
-  sessionStorage.removeItem(KEPT);
+  sessionStorage.removeItem(LOST);
   const forms = [...document.querySelectorAll("form[data-keep]")];
   const sent = forms.find((form) => form.matches("[data-sent]"));
   // A link to the current page reuses the history entry, but opens an empty form.
   const isReturn = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
-  const again = kept?.isLost ? kept : isReturn ? history.state : null;
-  const goal = sent ? null : forms.find((form) => form.getAttribute("action") === again?.action);
-  if (goal) restore(goal.elements.csrf.value, again);
-  else remember(sent ? contents(sent) : null);
+  const key = lost?.isLost ? lost.key : isReturn ? history.state?.key : null;
+  const goal = sent ? null : forms.find((form) => form.getAttribute("action") === kept(key)?.action);
+  if (goal) restore(goal.elements.csrf.value, key);
+  else remember(sent ? keep(contents(sent)) : null);
 }
 
 /** The server asks by a page of its own unless the form says that the question was answered. */
@@ -143,10 +183,11 @@ document.addEventListener("submit", (event) => {
   if (form.dataset.confirm && !confirmed(form)) return event.preventDefault();
   if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
   hold(form);
+  if (form.getAttribute("action").startsWith("/console/sign-out")) forget();
   if (!form.matches("[data-keep]")) return;
-  const kept = contents(form);
-  keep(kept);
-  remember(kept);
+  const key = keep(contents(form));
+  remember(key);
+  if (key) note({ key });
 });
 
 document.addEventListener("click", async (event) => {
@@ -156,8 +197,8 @@ document.addEventListener("click", async (event) => {
   // Browsers have no clipboard on plain HTTP, and may refuse it: the text is then selected, to be copied by hand.
   const isCopied = await navigator.clipboard?.writeText(source.textContent).then(() => true, () => false);
   if (!isCopied) return getSelection().selectAllChildren(source);
-  button.textContent += " ✓";
-  button.disabled = true;
+  // A disabled button would lose the focus.
+  if (!button.textContent.endsWith("✓")) button.textContent += " ✓";
 });
 
 // A file that is dropped on a field becomes its text; a binary file becomes base64.

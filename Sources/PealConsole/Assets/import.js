@@ -2,6 +2,7 @@
 
 const form = document.getElementById("import");
 const linesPerPart = 1000;
+const number = new Intl.NumberFormat(document.documentElement.lang);
 
 async function send(lines, first) {
   const fields = new URLSearchParams({ csrf: form.csrf.value, first: String(first), devices: lines.join("\n") });
@@ -13,15 +14,14 @@ async function send(lines, first) {
   return answer.json();
 }
 
-function row(line, message) {
-  const cells = [line, message].map((text) => {
-    const cell = document.createElement("td");
+function addRow(body, texts) {
+  const titles = [...body.closest("table").querySelectorAll("th")].map((title) => title.textContent);
+  const row = body.insertRow();
+  for (const [index, text] of texts.entries()) {
+    const cell = row.insertCell();
+    cell.dataset.label = titles[index];
     cell.textContent = text;
-    return cell;
-  });
-  const element = document.createElement("tr");
-  element.append(...cells);
-  return element;
+  }
 }
 
 form?.addEventListener("submit", async (event) => {
@@ -34,7 +34,7 @@ form?.addEventListener("submit", async (event) => {
   const total = { created: 0, updated: 0, refused: 0 };
   const say = () =>
     (status.textContent = ["created", "updated", "refused"].reduce(
-      (text, name) => text.replace("{}", total[name]), status.dataset.text));
+      (text, name) => text.replace("{}", number.format(total[name])), status.dataset.text));
   panel.hidden = false;
   button.disabled = true;
   table.replaceChildren();
@@ -46,14 +46,14 @@ form?.addEventListener("submit", async (event) => {
       total.updated += result.updated;
       total.refused += result.refused.length;
       for (const item of result.refused) {
-        if (table.children.length < 1000) table.append(row(item.line, item.message));
+        if (table.rows.length < 1000) addRow(table, [number.format(item.line), item.message]);
       }
       bar.value = Math.min(1, (first + linesPerPart) / lines.length);
       say();
     }
   } catch (error) {
     const { ended, failed } = form.dataset;
-    const reasons = [error.message === ended ? ended : "", failed.replace("{}", first + 1)];
+    const reasons = [error.message === ended ? ended : "", failed.replace("{}", number.format(first + 1))];
     status.textContent = [status.textContent, ...reasons].filter(Boolean).join(" ");
   }
   button.disabled = false;

@@ -1,6 +1,6 @@
 // Updates a message's page while it is sent, and draws the speed.
 
-import { localizeTimes } from "./console.js";
+import { locale, localizeTimes } from "./console.js";
 
 const live = document.getElementById("live");
 const pace = document.getElementById("pace");
@@ -12,10 +12,12 @@ let announced = null;
 
 const language = document.documentElement.lang;
 const number = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
-const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 /** Devices per second, from the difference to the state before. */
 function measure() {
+  // It has ended, and only its last outcomes are awaited.
+  if (!pace) return;
   const card = live.querySelector(".progress");
   const now = { at: performance.now(), settled: Number(card.dataset.settled) };
   const seconds = last ? (now.at - last.at) / 1000 : 0;
@@ -57,39 +59,55 @@ function draw() {
 function selector(element) {
   const link = element.getAttribute("href");
   if (link) return `a[href="${CSS.escape(link)}"]`;
+  const form = element.form?.getAttribute("action");
+  if (form) return `form[action="${CSS.escape(form)}"] button`;
   const label = element.getAttribute("aria-label");
   return label ? `[aria-label="${CSS.escape(label)}"]` : null;
 }
 
+/** Replaces a part of the page; what has the focus and is gone leaves it to the page. */
+function replace(part, html) {
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  const name = focused && selector(focused);
+  part.innerHTML = html;
+  if (focused) ((name && part.querySelector(name)) ?? document.getElementById("main")).focus({ preventScroll: true });
+  localizeTimes(part);
+}
+
 function show(html) {
-  const focused = live.contains(document.activeElement) ? selector(document.activeElement) : null;
-  live.innerHTML = html;
-  if (focused) live.querySelector(focused)?.focus({ preventScroll: true });
-  localizeTimes(live);
+  replace(live, html);
   measure();
   announce();
 }
 
-/** Tells screen readers about another state; the numbers between would be too many. */
+/** Tells screen readers about another state, or that devices wait; the numbers between would be too many. */
 function announce() {
-  const state = live.querySelector("[data-state]");
-  if (announced === state.dataset.state) return;
-  announced = state.dataset.state;
-  said.textContent = `${state.textContent}: ${live.querySelector(".figure").textContent}`;
+  const [state, held] = [live.querySelector("[data-state]"), live.querySelector(".notice ul")];
+  const current = `${state.dataset.state} ${held !== null}`;
+  if (announced === current) return;
+  if (announced !== null) {
+    said.textContent =
+      `${state.textContent}: ${live.querySelector(".figure").textContent} ${held?.textContent ?? ""}`.trim();
+  }
+  announced = current;
 }
 
 if (live?.dataset.events) {
   const events = new EventSource(live.dataset.events);
   events.addEventListener("progress", (event) => show(event.data));
+  events.addEventListener("details", (event) => replace(document.getElementById("details"), event.data));
+  events.addEventListener("actions", (event) => {
+    const actions = document.querySelector(".top .actions");
+    // A second click must not press the button that takes the place of the first.
+    if (actions && !actions.querySelector("[aria-busy]")) replace(actions, event.data);
+  });
   events.addEventListener("end", (event) => {
     events.close();
     show(event.data);
-    // The available actions have changed.
-    for (const part of document.querySelectorAll(".top form, #rate")) {
-      const hadFocus = part.contains(document.activeElement);
-      part.remove();
-      if (hadFocus) document.getElementById("main").focus({ preventScroll: true });
-    }
+    const rate = document.getElementById("rate");
+    if (!rate) return;
+    replace(rate, "");
+    rate.remove();
   });
   // The browser reconnects by itself unless the server refuses, such as after the end of the session.
   events.addEventListener("error", () => {
@@ -100,6 +118,6 @@ if (live?.dataset.events) {
     live.before(notice);
   });
   addEventListener("pagehide", () => events.close());
-  announced = live.querySelector("[data-state]").dataset.state;
+  announce();
   measure();
 }

@@ -8,8 +8,7 @@ enum AppPage {
         let app = try call.app
         let texts = call.texts
         var page = Page(call, app.name, .overview)
-        page.actions = HTML.when(
-            call.may(.send), "<a class=\"button primary\" href=\"\(call.link("compose"))\">\(texts[.compose])</a>")
+        page.actions = call.composeLink
         guard call.may(.read) else {
             let words: (Word, Word) = call.may(.send) ? (.sendOnlyTitle, .sendOnlyText) : (.noReadTitle, .noReadText)
             page.body = call.empty(words.0, words.1)

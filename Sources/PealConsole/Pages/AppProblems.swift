@@ -82,7 +82,7 @@ enum AppProblems {
         var table = ListTable(
             caption: texts[.failedByReason], columns: [texts[.reason], texts[.devices]], numbers: [1])
         table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(reasonsShown).map {
-            ["<code>\($0.key)</code>", call.number($0.value)]
+            [call.reason($0.key), call.number($0.value)]
         }
         return """
             <section id="reasons"><h2>\(texts[.failedByReason])</h2>\(table.html)\

@@ -21,7 +21,7 @@ enum CampaignPages {
         let shown = Array(reports.prefix(itemsPerPage))
         var page = Page(call, texts[.campaigns], .campaigns)
         guard !shown.isEmpty else {
-            page.body = call.empty(.noCampaignsTitle, .noCampaignsText)
+            page.body = call.empty(.noCampaignsTitle, .noCampaignsText, action: call.composeLink)
             return page.answer()
         }
         var table = ListTable(
@@ -119,7 +119,7 @@ enum CampaignPages {
         guard !report.total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
         var table = ListTable(caption: texts[.reasons], columns: [texts[.reason], texts[.devices]], numbers: [1])
         table.rows = report.total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map {
-            ["<code>\($0.key)</code>", call.number($0.value)]
+            [call.reason($0.key), call.number($0.value)]
         }
         return table.html
     }

@@ -180,8 +180,7 @@ enum ComposePages {
         facts.add(texts[.body], texts.shown(draft.content.body))
         let own = try form.platforms.objects().map { texts.platform($0.platform) }
         facts.add(texts[.platformFields], text: own.joined(separator: ", "))
-        facts.add(texts[.starts], draft.startAt.map { call.time($0) } ?? "\(texts[.atOnce])")
-        if let wall = draft.options.recipientsTime { facts.add(texts[.timeZone], call.recipientsTime(wall)) }
+        facts.addStart(call, draft.startAt, draft.options.recipientsTime, whenNone: "\(texts[.atOnce])")
         if let window = draft.window {
             facts.add(texts[.windowEnd], call.time(window.until))
             facts.add(texts[.windowMethod], text: texts.method(window.method))

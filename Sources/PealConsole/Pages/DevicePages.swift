@@ -39,11 +39,17 @@ enum DevicePages {
                     "<li><a href=\"\(call.link("users", user))\">\(user)</a></li>"
                 })</ul></section>
                 """))
-            \(isEmpty && search == nil ? call.empty(.noDevicesTitle, .noDevicesText) : table(call, items))
+            \(isEmpty && search == nil
+                ? call.empty(.noDevicesTitle, .noDevicesText, action: importLink(call)) : table(call, items))
             \(call.pager(next: next))
             \(BrowserPages.section(call, records))
             """
         return page.answer()
+    }
+
+    private static func importLink(_ call: PageCall) -> HTML {
+        HTML.when(
+            call.may(.manage), "<a class=\"button\" href=\"\(call.link("import"))\">\(call.texts[.importing])</a>")
     }
 
     /// By id, address or user, which are indexed; otherwise whatever contains the text, within a bounded search.
@@ -122,7 +128,7 @@ enum DevicePages {
         let rest = topics.count - max
         return """
             \(topics.prefix(max).map { "<span class=\"tag\">\($0)</span> " as HTML })\
-            \(HTML.when(rest > 0, "<span class=\"hint\">+\(rest)</span>"))
+            \(HTML.when(rest > 0, "<span class=\"hint\">+\(call.texts.number(rest))</span>"))
             """
     }
 
@@ -161,7 +167,7 @@ enum DevicePages {
         facts.add("ID", "<code>\(device.id.description)</code>")
         facts.add(texts[.state], state(call, device))
         if let retirement = device.retirement {
-            facts.add(texts[.reason], "<code>\(retirement.reason)</code> \(call.time(retirement.at))")
+            facts.add(texts[.reason], "\(call.time(retirement.at)) \(call.reason(retirement.reason))")
         }
         facts.add(texts[.platform], text: texts.platform(device.platform))
         if device.address.route.provider?.hasEnvironments == true {
@@ -253,7 +259,7 @@ enum DevicePages {
             <ol class="events">\(HTML.each(events.filter { $0.name != .notMatched }) { event in
                 """
                 <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
-                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event.detail))</span>"))\
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event))</span>"))\
                 \(HTML.when(namesDevices, HTML.with(event.device) { call.shortLink($0) }))</span> \(call.time(event.at))</li>
                 """
             })</ol></li>
@@ -305,6 +311,16 @@ extension DeliveryTrail.Event.Name {
         case .deferred, .held, .pending: "wait"
         case .matched, .sent, .healed: "live"
         case .expired, .suppressed, .notMatched, .leftOut, .dismissed: "dim"
+        }
+    }
+
+    /// Whether its detail is the reason of an outcome, and not a name that people chose or a sentence.
+    var hasReason: Bool {
+        switch self {
+        case .deferred, .rejected, .retired, .expired, .suppressed, .healed: true
+        case .matched, .held, .sent, .accepted, .pending, .received, .opened, .shown, .dismissed, .contentOpened,
+            .notMatched, .quarantined, .leftOut:
+            false
         }
     }
 }

@@ -27,7 +27,7 @@ enum MessageExplanation {
             <ol class="events" role="list">\(HTML.each(events.prefix(eventsMax)) { event in
                 """
                 <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
-                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event.detail))</span>"))\
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event))</span>"))\
                 \(HTML.with(event.device) { call.shortLink($0) })</span> \(call.time(event.at))</li>
                 """
             })</ol>

@@ -10,20 +10,33 @@ enum MessageLive {
 
     private static let interval = Duration.milliseconds(500)
     private static let turnsPerCheck = 6
+    /// How long a stream waits for the last outcomes of a message that has ended.
+    private static let turnsAfterEndMax = 120
 
-    /// - Parameter samples: Devices for each reason.
-    static func fragment(_ call: PageCall, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
+    /// Whether the page may still change: the devices that a cancelled or expired message has not reached get their
+    /// outcomes later.
+    static func isLive(_ report: MessageReport) -> Bool {
+        !report.message.state.isFinal || report.total.pending > 0
+    }
+
+    /// - Parameters:
+    ///   - held: Why its devices may wait for a route.
+    ///   - secondsLeft: How long the rest takes; nil if that is unknown.
+    static func fragment(
+        _ call: PageCall, _ report: MessageReport, held: HTML, secondsLeft: Double? = nil
+    ) async throws -> HTML {
         let texts = call.texts
         let total = report.total
         return """
+            \(held)
             <section class="card progress" data-settled="\(total.settled)" data-devices="\(total.devices)">
             <div class="row"><p>\(call.badge(report.message.state))</p>\
-            <p class="figure">\(isAudienceKnown(report) ? settled(call, report) : "\(texts[.notStarted])")</p></div>
+            <p class="figure">\(isAudienceKnown(report) ? settled(call, total, secondsLeft) : "\(texts[.notStarted])")</p></div>
             \(call.outcomes(total))
             \(figures(call, total, report))
             </section>
             <div class="columns">
-            <section><h2>\(texts[.reasons])</h2>\(reasons(call, total, samples))</section>
+            <section><h2>\(texts[.reasons])</h2>\(reasons(call, total, try await samples(call, report)))</section>
             <section><h2>\(texts[.platforms])</h2>\(platforms(call, report))</section>
             </div>
             """
@@ -48,27 +61,16 @@ enum MessageLive {
     }
 
     /// How many devices have their outcome, and how long the rest takes.
-    private static func settled(_ call: PageCall, _ report: MessageReport) -> HTML {
-        let (texts, total) = (call.texts, report.total)
+    private static func settled(_ call: PageCall, _ total: OutcomeCounts, _ secondsLeft: Double?) -> HTML {
+        let texts = call.texts
         return """
             <strong>\(texts.number(total.settled))</strong> \(texts.count(total.devices, .ofDevice, .ofDevices))\
-            \(HTML.with(remaining(call, report)) { "<span class=\"remaining\">\($0)</span>" })
+            \(HTML.with(secondsLeft) { "<span class=\"remaining\">\(texts.remaining(seconds: $0))</span>" })
             """
     }
 
-    /// How long the rest takes at the average pace so far; nil before anything is known.
-    private static func remaining(_ call: PageCall, _ report: MessageReport) -> String? {
-        let (total, message) = (report.total, report.message)
-        guard message.state == .sending, message.windowUntil == nil, let first = message.firstSentAt,
-            total.settled > 0, total.pending > 0
-        else { return nil }
-        let now = max(call.services.time.now, first + .milliseconds(1))
-        let seconds = Double((now - first).milliseconds) / 1000 * Double(total.pending) / Double(total.settled)
-        return call.texts.remaining(seconds: seconds)
-    }
-
     /// The devices to show for the report's reasons.
-    static func samples(_ call: PageCall, _ report: MessageReport) async throws -> [String: [DeviceID]] {
+    private static func samples(_ call: PageCall, _ report: MessageReport) async throws -> [String: [DeviceID]] {
         guard !report.total.reasons.isEmpty else { return [:] }
         return try await OutcomeSamples(store: call.services.store).devices(
             of: report.message.id, app: report.message.app)
@@ -96,7 +98,7 @@ enum MessageLive {
         var table = ListTable(
             caption: texts[.reasons], columns: [texts[.reason], texts[.devices], texts[.samples]], numbers: [1])
         table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map { reason, count in
-            ["<code>\(reason)</code>", call.number(count), HTML.each(samples[reason] ?? []) { call.shortLink($0) }]
+            [call.reason(reason), call.number(count), HTML.each(samples[reason] ?? []) { call.shortLink($0) }]
         }
         return table.html
     }
@@ -117,7 +119,8 @@ enum MessageLive {
         return table.html
     }
 
-    /// Server-sent events: `progress` with the fragment whenever it changes, and `end` with the last one.
+    /// Server-sent events: `actions` and `details` whenever these change, and `progress` with the fragment whenever it
+    /// changes, or `end` with the last one.
     @Sendable private static func stream(_ call: PageCall) async throws -> ConsoleAnswer {
         let (app, id): (AppKey, MessageID) = (try call.app.key, try call.id("id", of: "message"))
         guard try await call.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
@@ -128,25 +131,35 @@ enum MessageLive {
         }
         return ConsoleAnswer { writer in
             defer { withExtendedLifetime(slot) {} }
-            var last: HTML?
-            var (idle, turn) = (0, 0)
+            var (parts, pace) = (ShownParts(), SendingPace())
+            var (draft, held): (MessageDraft?, HTML) = (nil, .empty)
+            var (idle, turn, turnsAfterEnd) = (0, 0, 0)
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
                 // A session ends with its key.
-                turn += 1
-                if turn.isMultiple(of: turnsPerCheck), try await !isSignedIn(call) { break }
+                if turn > 0, turn.isMultiple(of: turnsPerCheck), try await !isSignedIn(call) { break }
                 guard let report = try await call.services.store.read({ try $0.report(app: app, id: id) }) else {
                     break
                 }
-                let isOver = report.message.state.isFinal
-                let fragment = fragment(call, report, samples: try await samples(call, report))
-                idle = fragment == last ? idle + 1 : 0
-                if fragment != last || isOver {
-                    try await writer.write(event(isOver ? "end" : "progress", fragment))
-                    last = fragment
-                } else if idle.isMultiple(of: 20) {
+                turnsAfterEnd += report.message.state.isFinal ? 1 : 0
+                let isOver = !isLive(report) || turnsAfterEnd > turnsAfterEndMax
+                if isOver || turn == 0 { draft = try await call.services.store.read { try $0.draft(app: app, id: id) } }
+                if isOver || turn.isMultiple(of: turnsPerCheck) {
+                    held = try await AppProblems.holding(call, report, draft?.audienceEnvironment)
+                }
+                let secondsLeft = pace.secondsLeft(of: report, at: call.services.time.now)
+                let fragment = try await fragment(
+                    call, report, held: held, secondsLeft: held == .empty ? secondsLeft : nil)
+                let changes = parts.changes([
+                    ("actions", MessagePages.actions(call, report.message)),
+                    ("details", MessagePages.details(call, report, draft)), (isOver ? "end" : "progress", fragment),
+                ])
+                for (name, part) in changes { try await writer.write(event(name, part)) }
+                if isOver { break }
+                idle = changes.isEmpty ? idle + 1 : 0
+                if idle > 0, idle.isMultiple(of: 20) {
                     try await writer.write(ByteBuffer(string: ": still here\n\n"))
                 }
-                if isOver { break }
+                turn += 1
                 try await call.services.time.sleep(for: interval)
             }
             try await writer.finish(nil)
@@ -161,6 +174,38 @@ enum MessageLive {
     private static func event(_ name: String, _ fragment: HTML) -> ByteBuffer {
         let lines = fragment.text.split(separator: "\n").map { "data: \($0)\n" }.joined()
         return ByteBuffer(string: "event: \(name)\n\(lines)\n")
+    }
+}
+
+/// The parts of a page that a stream has sent.
+private struct ShownParts {
+    private var parts: [String: HTML] = [:]
+
+    /// The parts that differ from what was sent under their name.
+    mutating func changes(_ current: [(name: String, part: HTML)]) -> [(name: String, part: HTML)] {
+        let changes = current.filter { parts[$0.name] != $0.part }
+        for change in changes { parts[change.name] = change.part }
+        return changes
+    }
+}
+
+/// How fast a message is being sent, from the progress that a stream has seen. The average since it began would be
+/// wrong if devices wait, such as for the end of quiet hours.
+struct SendingPace {
+    private static let span = Duration.seconds(60)
+    private static let spanMin = Duration.seconds(2)
+    private var seen: [(at: Timestamp, settled: Int)] = []
+
+    /// How long the rest takes; nil if no device has got its outcome lately, or none waits.
+    mutating func secondsLeft(of report: MessageReport, at now: Timestamp) -> Double? {
+        let total = report.total
+        seen.append((now, total.settled))
+        seen.removeAll { $0.at < now - Self.span }
+        guard report.message.state == .sending, report.message.windowUntil == nil, total.pending > 0,
+            let first = seen.first, first.at + Self.spanMin <= now, first.settled < total.settled
+        else { return nil }
+        let seconds = Double((now - first.at).milliseconds) / 1000
+        return seconds * Double(total.pending) / Double(total.settled - first.settled)
     }
 }
 

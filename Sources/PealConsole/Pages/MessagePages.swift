@@ -52,9 +52,7 @@ enum MessagePages {
         let next = items.count > itemsPerPage ? items[itemsPerPage - 1].message.id.description : nil
         items = Array(items.prefix(itemsPerPage))
         var page = Page(call, texts[.messages], .messages)
-        if call.may(.send) {
-            page.actions = "<a class=\"button primary\" href=\"\(call.link("compose"))\">\(texts[.compose])</a>"
-        }
+        page.actions = call.composeLink
         let states = [("", texts[.allStates])] + Message.State.allCases.map { ($0.name, texts.state($0)) }
         let choice = Field(
             name: "state", label: texts[.state], kind: .choice(states), value: call.query["state"] ?? "")
@@ -67,7 +65,7 @@ enum MessagePages {
             <form class="filter" method="get" action="\(call.path)">\(search.html)\(choice.html)\(campaign.html)\
             <button>\(texts[.show])</button></form>
             \(items.isEmpty && !isFiltered && before == nil
-                ? call.empty(.noMessagesTitle, .noMessagesText, action: page.actions) : table(call, items))
+                ? call.empty(.noMessagesTitle, .noMessagesText, action: call.composeLink) : table(call, items))
             \(call.pager(next: next))
             """
         return page.answer()
@@ -113,18 +111,18 @@ enum MessagePages {
         page.trail = [(texts[.messages], call.link("messages"))]
         page.scripts = ["message.js"]
         page.actions = actions(call, report.message)
-        let isLive = !report.message.state.isFinal
+        let isLive = MessageLive.isLive(report)
+        let held = try await AppProblems.holding(call, report, draft?.audienceEnvironment)
         page.body = """
-            \(try await AppProblems.holding(call, report, draft?.audienceEnvironment))
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(call.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
-            \(MessageLive.fragment(call, report, samples: try await MessageLive.samples(call, report)))
+            \(try await MessageLive.fragment(call, report, held: held))
             </div>
             \(HTML.when(isLive, "<p class=\"hidden\" id=\"said\" role=\"status\"></p>"))
-            \(HTML.when(isLive, MessageLive.pace(call)))
+            \(HTML.when(!report.message.state.isFinal, MessageLive.pace(call)))
             \(rate(call, report.message, draft, error))
             <div class="columns">
             <section><h2>\(texts[.content])</h2>\(draft.map { content(call, $0) } ?? .empty)</section>
-            <section><h2>\(texts[.details])</h2>\(details(call, report, draft))</section>
+            <section><h2>\(texts[.details])</h2><div id="details">\(details(call, report, draft))</div></section>
             </div>
             \(try await MessageExplanation.section(call, id))
             """
@@ -170,7 +168,7 @@ enum MessagePages {
         return facts.html
     }
 
-    private static func details(_ call: PageCall, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
+    static func details(_ call: PageCall, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
         let texts = call.texts
         let message = report.message
         var facts = FactList()
@@ -179,7 +177,7 @@ enum MessagePages {
         facts.add(texts[.campaign], text: message.campaignID)
         facts.add(texts[.sentBy], text: message.dialect.rawValue)
         facts.add(texts[.made], call.time(message.createdAt))
-        if let start = message.startAt { facts.add(texts[.starts], call.time(start)) }
+        facts.addStart(call, message.startAt, draft?.options.recipientsTime)
         if let window = message.windowUntil { facts.add(texts[.windowEnd], call.time(window)) }
         facts.add(texts[.expires], call.time(message.expiresAt))
         if let first = message.firstSentAt { facts.add(texts[.firstSent], call.time(first)) }
@@ -189,7 +187,6 @@ enum MessagePages {
         }
         facts.add(texts[.averageRate], text: averageRate(texts, report))
         if draft?.options.isTransactional == true { facts.add(texts[.quietHours], text: texts[.transactionalShort]) }
-        if let wall = draft?.options.recipientsTime { facts.add(texts[.timeZone], call.recipientsTime(wall)) }
         facts.add(texts[.failure], text: message.failure)
         return facts.html
     }
@@ -270,7 +267,7 @@ enum MessagePages {
         var page = Page(call, texts[.calendar], .calendar)
         page.lead = "\(texts[.calendarLead])"
         guard !all.isEmpty else {
-            page.body = call.empty(.noMessagesTitle, .noMessagesText)
+            page.body = call.empty(.noMessagesTitle, .noMessagesText, action: call.composeLink)
             return page.answer()
         }
         page.body = HTML.each(days.sorted { $0.key > $1.key }) { day, items in
@@ -290,6 +287,15 @@ enum MessagePages {
         \(item.title.isEmpty ? call.texts[.untitled] : item.title)</a>\
         \(if: item.recipientsTime != nil, " <span class=\"tag\">\(call.texts[.recipientsTime])</span>")</li>
         """
+    }
+}
+
+extension FactList {
+    /// When a message starts: an instant, or a time on each recipient's clock and the instant of the first of them.
+    mutating func addStart(_ call: PageCall, _ start: Timestamp?, _ wall: Timestamp?, whenNone: HTML? = nil) {
+        if let wall { add(call.texts[.starts], call.recipientsTime(wall)) }
+        guard let shown = start.map({ call.time($0) }) ?? whenNone else { return }
+        add(call.texts[wall == nil ? .starts : .firstRecipients], shown)
     }
 }
 

@@ -24,9 +24,7 @@ enum SavedMessagePages {
         page.trail = [(texts[.compose], call.link("compose"))]
         page.lead = "\(texts[.draftsLead])"
         guard found.contains(where: { !$1.isEmpty }) || call.query["kind"] != nil else {
-            page.body = call.empty(
-                .noDraftsTitle, .noDraftsText,
-                action: "<a class=\"button primary\" href=\"\(call.link("compose"))\">\(texts[.compose])</a>")
+            page.body = call.empty(.noDraftsTitle, .noDraftsText, action: call.composeLink)
             return page.answer()
         }
         page.body = HTML.each(found) { section(call, $0, $1, isAlone: kinds.count == 1) }

@@ -91,3 +91,52 @@ extension Texts {
         Self.members[name].map { self[$0] } ?? name.replacing("_", with: " ")
     }
 }
+
+/// What the reasons of outcomes mean, which are names of Peal and of the push networks.
+extension Texts {
+    private static let reasons: [String: Word] = [
+        "NoCredential": Word(
+            "The app has no credential for this network and environment.",
+            "Die App hat keine Zugangsdaten für dieses Netz und diese Umgebung."),
+        "NoContent": Word(
+            "The message has no content for this platform.", "Die Nachricht hat keinen Inhalt für diese Plattform."),
+        "NoProvider": Word(
+            "This server has no push network for the platform.", "Dieser Server hat kein Push-Netz für die Plattform."),
+        "NoDevice": Word(
+            "The user had no device until the delivery window ended.",
+            "Die Person hatte bis zum Ende des Zeitfensters kein Gerät."),
+        "Cancelled": Word("The message was cancelled first.", "Die Nachricht wurde vorher abgebrochen."),
+        "Expired": Word("The message expired first.", "Die Nachricht lief vorher ab."),
+        "MessageFailed": Word("The message failed first.", "Die Nachricht scheiterte vorher."),
+        "GaveUp": Word("The last of many attempts failed.", "Auch der letzte von vielen Versuchen scheiterte."),
+        "LostAnswer": Word(
+            "The request was sent, but its answer was lost. The device may have got it.",
+            "Die Anfrage wurde gesendet, aber ihre Antwort ging verloren. Vielleicht kam sie an."),
+        "Unconfirmed": Word(
+            "The device never confirmed that it showed it.", "Das Gerät hat nie bestätigt, dass es sie gezeigt hat."),
+        "EnvironmentHealed": Word(
+            "The device belongs to the other environment, and was moved there.",
+            "Das Gerät gehört zur anderen Umgebung und wurde dorthin verschoben."),
+        "PayloadTooLarge": Word(
+            "The notification is larger than the network allows.", "Die Mitteilung ist größer, als das Netz erlaubt."),
+        "HostNotAllowed": Word(
+            "The server's configuration does not allow the host of the address.",
+            "Die Konfiguration des Servers erlaubt den Host der Adresse nicht."),
+        "TopicNotInCertificate": Word(
+            "The certificate does not cover this kind of push.", "Das Zertifikat gilt nicht für diese Art von Push."),
+        "BadDeviceToken": Word(
+            "APNs does not know the address in this environment. Sandbox and production may be mixed up.",
+            "APNs kennt die Adresse in dieser Umgebung nicht. Vielleicht sind Sandbox und Production vertauscht."),
+        "DeviceTokenNotForTopic": Word(
+            "The address belongs to an app with another bundle ID.",
+            "Die Adresse gehört zu einer App mit anderer Bundle-ID."),
+        "Unregistered": gone, "UNREGISTERED": gone,
+    ]
+
+    private static let gone = Word(
+        "The app was removed from the device, or has registered with another address.",
+        "Die App wurde vom Gerät entfernt oder hat sich mit einer anderen Adresse registriert.")
+
+    /// In a sentence; nil for a reason that is not listed.
+    func meaning(_ reason: String) -> String? { Self.reasons[reason].map { self[$0] } ?? advice(reason) }
+}

@@ -19,6 +19,7 @@ extension Word {
     static let explainNobody = Word(
         "No device, user or address of this app matches.",
         "Kein Gerät, keine Person und keine Adresse dieser App passt.")
+    static let firstRecipients = Word("First recipients", "Erste Empfänger")
     static let hourLeft = Word("about {} hour left", "noch etwa {} Stunde")
     static let hoursLeft = Word("about {} hours left", "noch etwa {} Stunden")
     static let linkText = Word("This link signs you in once.", "Mit diesem Link kann man sich einmal anmelden.")

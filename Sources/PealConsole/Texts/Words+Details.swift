@@ -10,8 +10,9 @@ extension Texts {
     }
 
     private func translated(_ text: String, by patterns: [Word.Pattern]) -> String? {
+        let bytes = Array(text.utf8)
         for pattern in patterns {
-            if let values = pattern.values(in: text) { return self(pattern.word, values: values) }
+            if let values = pattern.values(in: bytes) { return self(pattern.word, values: values) }
         }
         return nil
     }

@@ -14,8 +14,9 @@ extension Texts {
     /// The text of an error in this language. Texts that are not listed stay English.
     func translated(_ message: String) -> String {
         guard language != .english else { return message }
+        let bytes = Array(message.utf8)
         for refusal in Word.refusals {
-            guard let values = refusal.values(in: message) else { continue }
+            guard let values = refusal.values(in: bytes) else { continue }
             // What precedes a colon is a name; what follows is an error of its own.
             if refusal.word == .namedRefusal { return "\(values[0]): \(translated(values[1]))" }
             return self(refusal.word, values: values.map { Word.types[$0] ?? $0 })
@@ -25,31 +26,39 @@ extension Texts {
 }
 
 extension Word {
-    /// An English text of the core, and what is between its `{}`.
+    /// An English text of the core, and what is between its `{}`. It compares bytes, because comparing characters with
+    /// every text takes ten times as long, for each line of an import.
     struct Pattern: Sendable {
         let word: Word
-        private let pieces: [String]
+        private let pieces: [[UInt8]]
 
         init(_ word: Word) {
             self.word = word
-            pieces = word.english.split(separator: "{}", omittingEmptySubsequences: false).map(String.init)
+            pieces = word.english.split(separator: "{}", omittingEmptySubsequences: false).map { Array($0.utf8) }
         }
 
         /// The values of a message that has this form; nil if it has another one.
-        func values(in message: String) -> [String]? {
-            guard let first = pieces.first, let last = pieces.last, message.hasPrefix(first) else { return nil }
-            guard pieces.count > 1 else { return message == first ? [] : nil }
-            var (values, rest): ([String], Substring) = ([], message.dropFirst(first.count))
+        func values(in message: [UInt8]) -> [String]? {
+            guard let first = pieces.first, let last = pieces.last, message.starts(with: first) else { return nil }
+            guard pieces.count > 1 else { return message.count == first.count ? [] : nil }
+            var rest = message[first.count...]
+            guard rest.suffix(last.count).elementsEqual(last) else { return nil }
+            rest = rest.dropLast(last.count)
+            var values: [String] = []
             for piece in pieces.dropFirst().dropLast() {
-                guard let found = rest.firstRange(of: piece) else { return nil }
-                values.append(String(rest[..<found.lowerBound]))
-                rest = rest[found.upperBound...]
+                guard let start = Self.start(of: piece, in: rest) else { return nil }
+                values.append(String(decoding: rest[..<start], as: UTF8.self))
+                rest = rest[(start + piece.count)...]
             }
-            guard rest.hasSuffix(last) else { return nil }
-            return values + [String(rest.dropLast(last.count))]
+            return values + [String(decoding: rest, as: UTF8.self)]
         }
 
-        /// Texts with the most literal characters come first, so that specific ones precede general ones.
+        private static func start(of piece: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
+            guard let first = piece.first else { return text.startIndex }
+            return text.indices.dropLast(piece.count - 1).first { text[$0] == first && text[$0...].starts(with: piece) }
+        }
+
+        /// Texts with the most literal bytes come first, so that specific ones precede general ones.
         static func sorted(_ words: [Word]) -> [Pattern] {
             words.map(Pattern.init).sorted { $0.literalCount > $1.literalCount }
         }
@@ -66,7 +75,10 @@ extension Word {
         "elements": "Elemente", "conditions": "Bedingungen", "JSON values": "JSON-Werte",
     ]
 
-    static let refusalWords = ofForms + ofMessages + ofCredentials + ofVerifications + ofPlatforms + ofValues
+    static let refusalWords = [
+        ofForms, ofMessages, ofCredentials, ofCertificates, ofVerifications, ofImports, ofPlatforms, ofWebhooks,
+        ofValues,
+    ].flatMap(\.self)
 
     fileprivate static let refusals = Pattern.sorted(refusalWords)
 
@@ -188,6 +200,47 @@ extension Word {
             "subject braucht eine öffentliche Domain; Push-Dienste lehnen {} ab"),
         Word("the app has {} VAPID keys; delete one first", "die App hat {} VAPID-Schlüssel; zuerst einen löschen"),
         Word("too many credentials are being checked", "zu viele Zugangsdaten werden gerade geprüft"),
+        Word(
+            "{} must be 1 to {} letters, digits or the characters . _ : -",
+            "{} muss aus 1 bis {} Buchstaben, Ziffern oder den Zeichen . _ : - bestehen"),
+        Word(
+            "client_secret must be 1 to {} printable characters",
+            "client_secret muss aus 1 bis {} druckbaren Zeichen bestehen"),
+        Word(
+            "private_key must be a P-256 key: 32 bytes in base64url, or PEM",
+            "private_key muss ein P-256-Schlüssel sein: 32 Bytes in Base64url oder PEM"),
+        Word(
+            "subject must be mailto:name@example.com or https://example.com/…, without spaces",
+            "subject muss mailto:name@example.com oder https://example.com/… sein, ohne Leerzeichen"),
+        Word(
+            "token_uri must be an https URL on a Google host or one that the server's configuration allows",
+            "token_uri muss eine https-Adresse bei Google sein oder eine, die die Konfiguration des Servers erlaubt"),
+    ]
+
+    private static let ofCertificates = [
+        Word("the certificate is for {}", "das Zertifikat gilt für {}"),
+        Word(
+            "certificate must be a certificate chain in PEM, with the client's own certificate first",
+            "certificate muss eine Zertifikatskette in PEM sein, die mit dem eigenen Zertifikat beginnt"),
+        Word(
+            "certificate and private_key cannot be used for TLS",
+            "certificate und private_key taugen nicht für TLS"),
+        Word(
+            "private_key must be an RSA or EC key in PEM, without a passphrase",
+            "private_key muss ein RSA- oder EC-Schlüssel in PEM sein, ohne Passphrase"),
+        Word(
+            "the passphrase may contain only ASCII characters; export the archive with another one",
+            "die Passphrase darf nur ASCII-Zeichen enthalten; das Archiv mit einer anderen exportieren"),
+        Word(
+            "the archive must contain exactly one private key",
+            "das Archiv muss genau einen privaten Schlüssel enthalten"),
+        Word("the archive has no certificate for its key", "das Archiv hat kein Zertifikat zu seinem Schlüssel"),
+        Word(
+            "APNs does not use this type of key or certificate",
+            "APNs nutzt keine Schlüssel oder Zertifikate dieser Art"),
+        Word(
+            "the {} are encrypted in a way that is not supported",
+            "das Archiv ist auf eine Weise verschlüsselt, die nicht unterstützt wird ({})"),
     ]
 
     /// What a network answered when a credential was verified.
@@ -210,6 +263,28 @@ extension Word {
             "MPNS lässt sich ohne Kanal nicht prüfen, und der Dienst wurde eingestellt."),
     ]
 
+    /// What is wrong with a line of an import.
+    private static let ofImports = [
+        Word("{} must be production or sandbox", "{} muss production oder sandbox sein"),
+        Word("{} must be production or null on {}", "{} muss bei {} production oder null sein"),
+        Word(
+            "an APNs device token must be an even number of hexadecimal digits, {} to {}",
+            "ein APNs-Gerätetoken muss aus einer geraden Zahl von Hexadezimalziffern bestehen, {} bis {}"),
+        Word(
+            "a registration token must be 1 to {} printable characters without quotes",
+            "ein Registrierungstoken muss aus 1 bis {} druckbaren Zeichen ohne Anführungszeichen bestehen"),
+        Word("{} must be an https URI", "{} muss eine https-Adresse sein"),
+        Word("{} is on a host that is not allowed", "{} hat einen Host, der nicht erlaubt ist"),
+        Word(
+            "a web address must be an object with endpoint and keys, not {}",
+            "eine Web-Adresse muss ein Objekt mit endpoint und keys sein, nicht {}"),
+        Word("{} must be {} bytes in base64url", "{} muss {} Bytes in Base64url sein"),
+        Word("a device may have at most {} topics", "ein Gerät darf höchstens {} Themen haben"),
+        Word("the app has {} devices, which is the limit", "die App hat {} Geräte, mehr sind nicht erlaubt"),
+        Word("{} is unknown; did you mean {}?", "{} ist unbekannt; gemeint {}?"),
+        Word("{} is unknown; also unknown: {}", "{} ist unbekannt; ebenso {}"),
+    ]
+
     private static let ofPlatforms = [
         Word("{} must be a JSON object, such as {}", "{} muss ein JSON-Objekt sein, etwa {}"),
         Word("{} has no member {}; it may have {}", "{} hat kein Feld {}; möglich sind {}"),
@@ -219,6 +294,9 @@ extension Word {
             "options darf expires_at oder ttl_seconds haben, nicht beide"),
         Word("there is no option {}", "es gibt keine Option {}"),
         Word("the option {} must be {}", "die Option {} muss sein: {}"),
+    ]
+
+    private static let ofWebhooks = [
         Word(
             "url must be an https URL with a host name, without user name, spaces or fragment",
             "url muss eine https-Adresse mit Hostname sein, ohne Benutzername, Leerzeichen und Fragment"),
@@ -234,6 +312,15 @@ extension Word {
         Word(
             "{} must be whsec_ and base64 of {} to {} bytes", "{} muss whsec_ und Base64 von {} bis {} Bytes sein"),
         Word("an app may have at most {} webhooks", "eine App darf höchstens {} Webhooks haben"),
+        Word(
+            "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS",
+            "url muss https sein; http nur zum eigenen Rechner, wenn er in PEAL_WEBHOOKS_ALLOWED_HOSTS steht"),
+        Word(
+            "url must use port 443, or one in PEAL_WEBHOOKS_ALLOWED_PORTS",
+            "url muss Port 443 nutzen oder einen aus PEAL_WEBHOOKS_ALLOWED_PORTS"),
+        Word(
+            "url names a private host that is not in PEAL_WEBHOOKS_ALLOWED_HOSTS",
+            "url nennt einen privaten Host, der nicht in PEAL_WEBHOOKS_ALLOWED_HOSTS steht"),
     ]
 
     /// What the readers of the APIs say after the path of a value.

@@ -35,7 +35,7 @@ struct Page: Sendable {
             texts, title: windowTitle, scripts: ["console.js"] + scripts,
             """
             <a class="skip" href="#main">\(texts[.skipToContent])</a>
-            <div class="shell">
+            <div class="shell" data-holder="\(call.holder?.actor.id ?? "")">
             \(Navigation(call: call, current: current).html)
             <main id="main" tabindex="-1">
             \(HTML.when(!trail.isEmpty, breadcrumbs))

@@ -68,6 +68,12 @@ extension PageCall {
             """
     }
 
+    /// The button that begins a message; nothing without the right to send.
+    var composeLink: HTML {
+        HTML.when(
+            may(.send), "<a class=\"button primary\" href=\"\(link("compose"))\">\(texts[.compose])</a>")
+    }
+
     /// What an empty list shows instead, and what to do about it.
     func empty(_ title: Word, _ text: Word, action: HTML = .empty) -> HTML {
         """
@@ -264,12 +270,18 @@ extension PageCall {
         " <a class=\"sample\" href=\"\(link("devices", device.description))\">\(device.shortened)</a>"
     }
 
+    /// The reason of an outcome, and what it means.
+    func reason(_ reason: String) -> HTML {
+        "<code>\(reason)</code>\(HTML.with(texts.meaning(reason)) { "<p class=\"hint\">\($0)</p>" })"
+    }
+
     /// The detail of a delivery's event, which the core states in English with instants in UTC: in the page's language,
-    /// with instants as times.
-    func detail(_ detail: String) -> HTML {
-        HTML.each(texts.translated(detail: detail).split(separator: " ", omittingEmptySubsequences: false).enumerated())
-        {
-            index, word in
+    /// with instants as times. A reason is followed by what it means.
+    func detail(_ event: DeliveryTrail.Event) -> HTML {
+        let detail = event.detail
+        if event.name.hasReason, let meaning = texts.meaning(detail) { return "\(detail): \(meaning)" }
+        let words = texts.translated(detail: detail).split(separator: " ", omittingEmptySubsequences: false)
+        return HTML.each(words.enumerated()) { index, word in
             let space: HTML = index == 0 ? "" : " "
             let end = word.last.map { ",;:)".contains($0) } ?? false
             let bare = end ? word.dropLast() : word
