@@ -75,6 +75,7 @@ package final class CheckedTransport: WebhookTransport {
             timeout: .init(
                 connect: TimeAmount(connectTimeout), read: .seconds(Limits.webhookTimeoutSeconds)))
         configuration.httpVersion = .http1Only
+        configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.add(to: $0) }
         // The courier retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         // All requests that webhooks may have in flight: further ones would wait for those of other webhooks.

@@ -1,0 +1,57 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import PealCore
+@testable import PealNetwork
+import Testing
+
+@Suite("Guards of answers")
+struct AnswerGuardTests {
+    private let channel = EmbeddedChannel()
+
+    init() throws {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(HTTPRequestEncoder())
+        try pipeline.addHandler(ByteToMessageHandler(HTTPResponseDecoder(informationalResponseStrategy: .forward)))
+        try AnswerGuard.add(to: channel).wait()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+    }
+
+    /// Sends a request, and receives `answer`. Returns the statuses that were handed on.
+    private func statuses(of answer: String) throws -> [UInt] {
+        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/")
+        channel.write(HTTPClientRequestPart.head(head), promise: nil)
+        try channel.writeOutbound(HTTPClientRequestPart.end(nil))
+        try channel.writeInbound(ByteBuffer(string: answer))
+        var statuses: [UInt] = []
+        while let part = try channel.readInbound(as: HTTPClientResponsePart.self) {
+            if case .head(let head) = part { statuses.append(head.status.code) }
+        }
+        return statuses
+    }
+
+    @Test("hand valid answers on, with their interim answers", arguments: ["101", "200", "204", "404", "999"])
+    func valid(status: String) throws {
+        let interim = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: Limits.interimAnswersMax)
+        for _ in 0..<(status == "101" ? 1 : 2) {
+            let found = try statuses(of: interim + "HTTP/1.1 \(status) Answer\r\nContent-Length: 0\r\n\r\n")
+            #expect(found == Array(repeating: 103, count: Limits.interimAnswersMax) + [try #require(UInt(status))])
+        }
+    }
+
+    @Test("refuse a status below 100, and hand on nothing of the answer", arguments: ["000", "001", "099"])
+    func invalid(status: String) throws {
+        #expect(throws: AnswerGuard.Refused.self) {
+            try statuses(of: "HTTP/1.1 \(status) Answer\r\nContent-Length: 2\r\n\r\nxx")
+        }
+        #expect(try channel.readInbound(as: HTTPClientResponsePart.self) == nil)
+    }
+
+    @Test("refuse too many interim answers")
+    func endless() throws {
+        let interim = String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: Limits.interimAnswersMax + 1)
+        #expect(throws: AnswerGuard.Refused.self) {
+            try statuses(of: interim + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+    }
+}
