@@ -95,7 +95,7 @@ package final class CheckedTransport: WebhookTransport {
         // URL parsers may disagree about the host. A client that sees another host would resolve that one, unchecked.
         guard URL(string: request.url)?.host == target.host else { return .failed(.urlNotAllowed) }
         let begun = time.uptime
-        let addresses = await resolver.addresses(of: target.host)
+        let addresses = await resolver.addresses(of: target.host, for: request.app)
         guard !addresses.isEmpty else { return .failed(.unknownHost) }
         guard addresses.allSatisfy({ target.allows($0.bytes) }) else { return .failed(.privateAddress) }
         // The lease lasts for the request only: after a long wait for the resolver, the request must not start.

@@ -46,7 +46,7 @@ struct WebPushExchange: RequestExchange {
         }
         guard let key = key(of: subscription) else { throw Self.rejection("UnknownApplicationServerKey") }
         let (uri, isListed) = try destination(subscription.endpoint)
-        let address = isListed ? nil : try await checkedAddress(uri.host)
+        let address = isListed ? nil : try await checkedAddress(uri.host, subject.order.slice.app)
         guard let authorization = tokens.authorization(for: key, at: uri.origin) else {
             throw RequestRefusal(ProviderAnswer(.verdict(.stopApp), reason: "BadKey"))
         }
@@ -113,8 +113,8 @@ struct WebPushExchange: RequestExchange {
         throw Self.rejection("HostNotAllowed")
     }
 
-    private func checkedAddress(_ host: String) async throws(RequestRefusal) -> IPAddress {
-        switch await hosts.find(host) {
+    private func checkedAddress(_ host: String, _ app: AppKey) async throws(RequestRefusal) -> IPAddress {
+        switch await hosts.find(host, for: app) {
         case .address(let address): return address
         case .privateAddress: throw Self.rejection("PrivateAddress")
         // The policy decides how often to retry.

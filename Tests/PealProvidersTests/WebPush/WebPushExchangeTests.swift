@@ -14,7 +14,7 @@ final class ScriptedResolver: HostResolver {
 
     var count: Int { state.withLock { $0.count } }
 
-    func addresses(of host: String) async -> [IPAddress] {
+    func addresses(of host: String, for app: AppKey) async -> [IPAddress] {
         state.withLock { state in
             defer { state.count += 1 }
             return state.answers[min(state.count, state.answers.count - 1)].compactMap { IPAddress($0) }
