@@ -39,6 +39,8 @@ struct WebPushExchange: RequestExchange {
         WebPushSubscription.endpoint(of: address).flatMap { EndpointURI($0)?.origin } ?? ""
     }
 
+    func isUntrusted(_ origin: String) -> Bool { listed.refusal(ofURI: origin, on: .webPush) != nil }
+
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
         guard let subscription = WebPushSubscription(subject.address) else {
             throw RequestRefusal(
@@ -60,7 +62,9 @@ struct WebPushExchange: RequestExchange {
     func judge(
         _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
     ) async -> RequestJudgement {
-        let reason = WebPushVerdicts.reason(in: reply.body)
+        var reason = WebPushVerdicts.reason(in: reply.body)
+        // A message counts each reason: an unlisted host must not make it grow with reasons of its own.
+        if request.address != nil, !WebPushVerdicts.reasons.contains(reason) { reason = "" }
         let retryAfter = reply.retryAfter(now: time.now)
         var verdict = WebPushVerdicts.verdict(status: reply.status, reason: reason, retryAfter: retryAfter)
         if verdict == .accepted {
