@@ -76,7 +76,6 @@ def test_no_answer_of_a_push_service_or_a_receiver_ends_the_server(serve, peer, 
     message = peal.send(app, options={"ttl_seconds": 0})
     # A message without a lifetime is not retried.
     assert peal.wait(app, message)["counts"]["accepted"] == 0
-    # One event about the device and one about the message, or both.
     failed = wait_until(lambda: [
         item for item in peal.get(f"/apps/{app}/webhooks/hostile/deliveries")["items"] if item["attempts"]
     ])  # fmt: skip
