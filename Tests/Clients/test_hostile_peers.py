@@ -1,6 +1,7 @@
 """`peal` sends to push services and receivers of webhooks whose answers no HTTP server would give."""
 
 import contextlib
+import http.client
 import socket
 import ssl
 import threading
@@ -28,7 +29,6 @@ class RawPeer:
         write_certificate(self.ca_file, key_file)
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(self.ca_file, key_file)
-        self.paths = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.host = f"localhost:{self.listener.getsockname()[1]}"
         threading.Thread(target=self.accept, daemon=True).start()
@@ -40,13 +40,14 @@ class RawPeer:
 
     def serve(self, connection):
         with contextlib.suppress(OSError), self.context.wrap_socket(connection, server_side=True) as stream:
-            while head := stream.recv(65536):
-                path = head.split(b" ")[1].decode()
-                self.paths.append(path)
-                names = [name for name in ANSWERS if path == "/" + name.replace(" ", "-")]
-                for piece in ANSWERS[names[0]] if names else [b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"]:
+            requests = stream.makefile("rb")
+            while line := requests.readline():
+                fields = http.client.parse_headers(requests)
+                requests.read(int(fields.get("content-length", 0)))
+                name = line.split()[1].decode()[1:].replace("-", " ")
+                for piece in ANSWERS.get(name, [b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"]):
                     stream.sendall(piece)
-                if names:
+                if name in ANSWERS:
                     return
 
     def stop(self):
