@@ -120,7 +120,8 @@ let package = Package(
             swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
-        .target(name: "PealNetwork", dependencies: ["PealCore", nioPosix], swiftSettings: settings),
+        .target(
+            name: "PealNetwork", dependencies: ["PealCore", nioCore, nioHTTP1, nioPosix], swiftSettings: settings),
         .target(name: "PealStore", dependencies: ["PealCore", crypto], swiftSettings: settings),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
@@ -189,7 +190,8 @@ let package = Package(
             name: "PealCommandsTests", dependencies: ["PealCommands", "PealCore", nioCore, nioHTTP1, nioPosix],
             swiftSettings: settings),
         .testTarget(
-            name: "PealNetworkTests", dependencies: ["PealCore", "PealNetwork", "PealTesting"],
+            name: "PealNetworkTests",
+            dependencies: ["PealCore", "PealNetwork", "PealTesting", nioCore, nioEmbedded, nioHTTP1],
             swiftSettings: settings),
         .testTarget(name: "PealShapesTests", dependencies: ["PealCore", "PealShapes"], swiftSettings: settings),
         .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),

@@ -294,6 +294,8 @@ extension Limits {
     package static let quietFramesMax = 10_000
     package static let receiveWindowBytes = 8 * 1024 * 1024
     package static let outboundReplyBytesMax = 64 * 1024
+    /// Interim answers (1xx) to a request over HTTP/1.1.
+    package static let interimAnswersMax = 32
     /// Enough for the ids of the 10,000 channels that an app may have.
     package static let channelListBytesMax = 4 * 1024 * 1024
     package static let verificationSeconds: Int64 = 30

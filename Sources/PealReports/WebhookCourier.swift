@@ -148,10 +148,21 @@ final class CourierContext: Sendable {
     var isIdle: Bool { served.withLock(\.isEmpty) }
 
     /// Reserves a webhook for one lane. Returns false when another lane has it, it is set aside, or there are too many.
+    /// Those that fail get half of the slots: a receiver that never answers has its slot for a long time.
     func beginServing(_ reference: WebhookReference) -> Bool {
         let now = time.uptime
-        guard excluded.withLock({ $0[reference].map { $0 <= now } ?? true }) else { return false }
+        guard excluded.withLock({ $0[reference].map { $0 <= now } ?? true }), !mustYield(reference) else {
+            return false
+        }
         return served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(reference).inserted }
+    }
+
+    /// Whether the webhook fails, and those that fail use their half of the slots. Then each of them gives its slot up
+    /// after a round.
+    func mustYield(_ reference: WebhookReference) -> Bool {
+        let failing = failing.withLock { $0 }
+        guard failing.contains(reference) else { return false }
+        return served.withLock { $0.count(where: failing.contains) } >= Limits.webhooksServedMax / 2
     }
 
     /// Skips a webhook for a while, because one that cannot be read would fail in each round.

@@ -13,6 +13,7 @@ struct WebhookLane: Sendable {
             do {
                 guard let work = try await take() else { return }
                 await send(work)
+                guard !context.mustYield(reference) else { return }
             } catch is Overtaken {
                 return
             } catch {

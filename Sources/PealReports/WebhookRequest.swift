@@ -1,10 +1,12 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import PealCore
+package import PealCore
 
 /// A POST to a webhook, ready to be sent.
 package struct WebhookRequest: Sendable, Hashable {
     package let url: String
+    /// The webhook's app.
+    package let app: AppKey
     package let headers: [Header]
     package let body: [UInt8]
 
@@ -22,6 +24,7 @@ package struct WebhookRequest: Sendable, Hashable {
         _ form: Webhook.Form, now: Timestamp
     ) {
         url = target.url
+        app = webhook.app
         self.body = body
         var headers = [("content-type", "application/json"), ("user-agent", "Peal")]
         if case .signature = webhook.authentication, form.naming == .standard {

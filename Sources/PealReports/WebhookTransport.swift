@@ -75,6 +75,7 @@ package final class CheckedTransport: WebhookTransport {
             timeout: .init(
                 connect: TimeAmount(connectTimeout), read: .seconds(Limits.webhookTimeoutSeconds)))
         configuration.httpVersion = .http1Only
+        configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.add(to: $0) }
         // The courier retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         // All requests that webhooks may have in flight: further ones would wait for those of other webhooks.
@@ -94,7 +95,7 @@ package final class CheckedTransport: WebhookTransport {
         // URL parsers may disagree about the host. A client that sees another host would resolve that one, unchecked.
         guard URL(string: request.url)?.host == target.host else { return .failed(.urlNotAllowed) }
         let begun = time.uptime
-        let addresses = await resolver.addresses(of: target.host)
+        let addresses = await resolver.addresses(of: target.host, for: request.app)
         guard !addresses.isEmpty else { return .failed(.unknownHost) }
         guard addresses.allSatisfy({ target.allows($0.bytes) }) else { return .failed(.privateAddress) }
         // The lease lasts for the request only: after a long wait for the resolver, the request must not start.

@@ -16,7 +16,7 @@ struct CheckedTransportTests {
         /// How long an answer takes.
         let delay: Duration
 
-        func addresses(of host: String) async -> [IPAddress] {
+        func addresses(of host: String, for app: AppKey) async -> [IPAddress] {
             time.advance(by: delay)
             return answers.compactMap(IPAddress.init(bytes:))
         }

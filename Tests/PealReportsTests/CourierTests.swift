@@ -192,6 +192,24 @@ struct CourierTests {
         #expect(delayed.count >= 3 && delayed.allSatisfy { $0.lastError == nil })
     }
 
+    @Test("receivers that fail, however many, leave half of the slots to others and take turns")
+    func failingShare() async throws {
+        let fixture = try await CourierFixture()
+        let context = CourierContext(
+            store: fixture.store, transport: ScriptedTransport(status: 503), composers: .test, rules: WebhookRules(),
+            time: fixture.time, randomness: SeededRandomness(seed: 3), logger: RecordedLog().logger())
+        let share = Limits.webhooksServedMax / 2
+        let failing = (1...Int64(2 * share)).map { WebhookReference(app: 1, key: $0) }
+        for reference in failing { context.note(reference, isFailing: true) }
+        #expect(failing.filter { context.beginServing($0) } == Array(failing.prefix(share)))
+        #expect(failing.prefix(share).allSatisfy { context.mustYield($0) })
+        let others = (1...Int64(share)).map { WebhookReference(app: 2, key: $0) }
+        #expect(others.allSatisfy { context.beginServing($0) && !context.mustYield($0) })
+        context.endServing(failing[0])
+        #expect(!context.mustYield(failing[1]))
+        #expect(context.beginServing(failing[share]))
+    }
+
     @Test("what a dead process had leased is sent again under the same id")
     func restart() async throws {
         let fixture = try await CourierFixture()

@@ -5,6 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import PealCore
+import PealNetwork
 import Synchronization
 
 /// Sends single requests over kept connections and returns their replies. Trusts the system's roots and the configured
@@ -74,7 +75,9 @@ package final class OutboundClient: OutboundSender {
         // Close idle connections before the peer does: a request that is written while the peer closes counts as lost.
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
         let waiting = WaitingRequests(time: time)
-        configuration.http1_1ConnectionDebugInitializer = { WriteGuard.add(to: $0, for: waiting) }
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            WriteGuard.add(to: channel, for: waiting).flatMap { AnswerGuard.add(to: channel) }
+        }
         configuration.http2StreamChannelDebugInitializer = { channel in
             waiting.noteUnnumbered()
             return channel.eventLoop.makeSucceededVoidFuture()

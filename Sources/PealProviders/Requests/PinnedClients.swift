@@ -83,10 +83,11 @@ final class GuardedHosts: Sendable {
 
     /// Returns a recent finding or resolves the name. If any address is not public, the host is refused: a private
     /// address among public ones is probably an attack.
-    func find(_ host: String) async -> Finding {
+    /// - Parameter app: the app whose device names the host.
+    func find(_ host: String, for app: AppKey) async -> Finding {
         let now = time.uptime
         if let entry = known.withLock({ $0[host] }), Self.isFresh(entry, now) { return entry.finding }
-        let addresses = await resolver.addresses(of: host)
+        let addresses = await resolver.addresses(of: host, for: app)
         let finding: Finding
         if let first = addresses.first {
             finding = addresses.allSatisfy(addressGuard.permits) ? .address(first) : .privateAddress

@@ -6,6 +6,9 @@ protocol RequestExchange: Sendable {
     /// together. An unreadable address may have any name, because `request` refuses it.
     func origin(of address: ArraySlice<UInt8>) -> String
 
+    /// Whether an origin's host is untrusted: anyone may register devices there, under any number of names.
+    func isUntrusted(_ origin: String) -> Bool
+
     /// Returns a device's request. Called immediately before sending, so that it checks the address again and computes
     /// the remaining lifetime. May wait for an access token.
     /// - Throws: `RequestRefusal` if nothing is to be sent.
@@ -26,6 +29,7 @@ protocol RequestExchange: Sendable {
 }
 
 extension RequestExchange {
+    func isUntrusted(_ origin: String) -> Bool { false }
     func needsAlert(_ answer: ProviderAnswer) -> Bool { false }
     func close() {}
 }

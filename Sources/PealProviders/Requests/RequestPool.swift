@@ -58,7 +58,7 @@ final class RequestPool: Sendable {
         let origins = (0..<page.count).map { exchange.origin(of: page.arena[page.addressRange($0)]) }
         let isTaken = change { state in
             guard !state.isDraining else { return false }
-            state.queue.append(order, origins: origins)
+            state.queue.append(order, origins: origins, isUntrusted: exchange.isUntrusted)
             start(&state)
             return true
         }

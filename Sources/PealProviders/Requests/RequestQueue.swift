@@ -5,7 +5,8 @@ import PealCore
 /// device at a time. A value without clock or lock; instants are from `TimeSource.uptime`.
 ///
 /// The devices of an order are grouped by origin into lots, and lots take turns, so that neither a large page nor a
-/// slow peer delays the others. Direct orders go first; bulk orders leave them an eighth of every limit.
+/// slow peer delays the others. Direct orders go first; bulk orders leave them an eighth of every limit. Untrusted
+/// hosts, of which there may be any number, use at most half of the requests in flight, and take turns with the others.
 struct RequestQueue {
     /// Maximum numbers of requests in flight, in total and per origin.
     struct Bounds: Sendable {
@@ -17,6 +18,7 @@ struct RequestQueue {
     struct Errand: Sendable {
         let subject: RequestSubject
         let origin: String
+        var isUntrusted = false
     }
 
     /// The devices of an order at one origin.
@@ -24,13 +26,27 @@ struct RequestQueue {
         let order: PageOrder
         let origin: String
         var rest: ArraySlice<Int32>
+        let isUntrusted: Bool
+    }
+
+    private struct Lane {
+        var trusted = CircularBuffer<Lot>()
+        var untrusted = CircularBuffer<Lot>()
+
+        var isEmpty: Bool { trusted.isEmpty && untrusted.isEmpty }
+
+        mutating func append(_ lot: Lot) {
+            if lot.isUntrusted { untrusted.append(lot) } else { trusted.append(lot) }
+        }
     }
 
     private let bounds: Bounds
-    private var direct = CircularBuffer<Lot>()
-    private var bulk = CircularBuffer<Lot>()
+    private var direct = Lane()
+    private var bulk = Lane()
     private var busy: [String: Int] = [:]
     private(set) var inFlight = 0
+    private var untrustedInFlight = 0
+    private var isUntrustedNext = false
     /// Origins that asked for a pause, and until when.
     private var held: [String: Duration] = [:]
     private var lastReply: (origin: String, at: Duration)?
@@ -39,8 +55,10 @@ struct RequestQueue {
 
     var isEmpty: Bool { direct.isEmpty && bulk.isEmpty }
 
-    /// - Parameter origins: the origin of each device of the page.
-    mutating func append(_ order: PageOrder, origins: [String]) {
+    /// - Parameters:
+    ///   - origins: the origin of each device of the page.
+    ///   - isUntrusted: whether others choose the host of an origin.
+    mutating func append(_ order: PageOrder, origins: [String], isUntrusted: (String) -> Bool = { _ in false }) {
         var lots: [Lot] = []
         var lotIndices: [String: Int] = [:]
         for (index, origin) in origins.enumerated() {
@@ -48,48 +66,75 @@ struct RequestQueue {
                 lots[lotIndex].rest.append(Int32(index))
             } else {
                 lotIndices[origin] = lots.count
-                lots.append(Lot(order: order, origin: origin, rest: [Int32(index)]))
+                lots.append(
+                    Lot(order: order, origin: origin, rest: [Int32(index)], isUntrusted: isUntrusted(origin)))
             }
         }
-        if order.lane == .direct { direct.append(contentsOf: lots) } else { bulk.append(contentsOf: lots) }
+        for lot in lots {
+            if order.lane == .direct { direct.append(lot) } else { bulk.append(lot) }
+        }
     }
 
     /// Takes the next device whose request may begin. Devices whose requests may no longer begin go to `refusals`.
     mutating func pull(uptime: Duration, refusals: inout [RefusedDevices]) -> Errand? {
-        if let errand = pull(\.direct, bounds, uptime, &refusals) { return errand }
+        let direct = [\Self.direct.trusted, \.direct.untrusted]
+        if let errand = pull(direct, bounds, uptime, &refusals) { return errand }
         let spared = Bounds(
             inFlightMax: bounds.inFlightMax - bounds.inFlightMax / 8,
             perOriginMax: bounds.perOriginMax - bounds.perOriginMax / 8)
-        return pull(\.bulk, spared, uptime, &refusals)
+        return pull([\.bulk.trusted, \.bulk.untrusted], spared, uptime, &refusals)
     }
 
+    /// - Parameter lane: its trusted and its untrusted lots.
     private mutating func pull(
-        _ lane: WritableKeyPath<Self, CircularBuffer<Lot>>, _ bounds: Bounds, _ uptime: Duration,
+        _ lane: [WritableKeyPath<Self, CircularBuffer<Lot>>], _ bounds: Bounds, _ uptime: Duration,
         _ refusals: inout [RefusedDevices]
     ) -> Errand? {
         guard inFlight < bounds.inFlightMax else { return nil }
-        for _ in 0..<self[keyPath: lane].count {
-            guard var lot = self[keyPath: lane].popFirst() else { break }
-            if let answer = refusal(lot, uptime) {
-                refusals.append(RefusedDevices(order: lot.order, indices: Array(lot.rest), answer: answer))
-                continue
-            }
-            guard mayBegin(at: lot.origin, bounds), let index = lot.rest.popFirst() else {
-                self[keyPath: lane].append(lot)
-                continue
-            }
-            if !lot.rest.isEmpty { self[keyPath: lane].append(lot) }
-            busy[lot.origin, default: 0] += 1
-            inFlight += 1
-            return Errand(subject: RequestSubject(order: lot.order, index: Int(index)), origin: lot.origin)
+        for lots in isUntrustedNext ? lane.reversed() : lane {
+            guard let errand = take(lots, bounds, uptime, &refusals) else { continue }
+            isUntrustedNext = !errand.isUntrusted
+            return errand
         }
         return nil
     }
 
+    private mutating func take(
+        _ lots: WritableKeyPath<Self, CircularBuffer<Lot>>, _ bounds: Bounds, _ uptime: Duration,
+        _ refusals: inout [RefusedDevices]
+    ) -> Errand? {
+        for _ in 0..<self[keyPath: lots].count {
+            // Untrusted lots wait without being examined while they have no slot.
+            guard let first = self[keyPath: lots].first, !first.isUntrusted || untrustedRoom(bounds) > 0,
+                var lot = self[keyPath: lots].popFirst()
+            else { break }
+            if let answer = refusal(lot, uptime) {
+                refusals.append(RefusedDevices(order: lot.order, indices: Array(lot.rest), answer: answer))
+                continue
+            }
+            guard mayBegin(lot, bounds), let index = lot.rest.popFirst() else {
+                self[keyPath: lots].append(lot)
+                continue
+            }
+            if !lot.rest.isEmpty { self[keyPath: lots].append(lot) }
+            busy[lot.origin, default: 0] += 1
+            inFlight += 1
+            if lot.isUntrusted { untrustedInFlight += 1 }
+            return Errand(
+                subject: RequestSubject(order: lot.order, index: Int(index)), origin: lot.origin,
+                isUntrusted: lot.isUntrusted)
+        }
+        return nil
+    }
+
+    private func untrustedRoom(_ bounds: Bounds) -> Int { bounds.inFlightMax / 2 - untrustedInFlight }
+
     /// An origin gets at most its share, and never more than what is free. However many peers are silent, some capacity
     /// remains for the next one (dynamic thresholds, Choudhury and Hahne 1998).
-    private func mayBegin(at origin: String, _ bounds: Bounds) -> Bool {
-        busy[origin, default: 0] < min(bounds.perOriginMax, bounds.inFlightMax - inFlight)
+    private func mayBegin(_ lot: Lot, _ bounds: Bounds) -> Bool {
+        let free = bounds.inFlightMax - inFlight
+        let room = lot.isUntrusted ? min(free, untrustedRoom(bounds)) : free
+        return busy[lot.origin, default: 0] < min(bounds.perOriginMax, room)
     }
 
     /// Why no further request of a lot may begin; nil if one may.
@@ -104,6 +149,7 @@ struct RequestQueue {
     /// - Parameter hasReply: whether the peer replied.
     mutating func complete(_ errand: Errand, hasReply: Bool, uptime: Duration) {
         inFlight -= 1
+        if errand.isUntrusted { untrustedInFlight -= 1 }
         if let count = busy[errand.origin] { busy[errand.origin] = count > 1 ? count - 1 : nil }
         if hasReply { lastReply = (errand.origin, uptime) }
     }
@@ -142,16 +188,16 @@ struct RequestQueue {
     private mutating func remove(_ answer: (Self, Lot) -> ProviderAnswer?) -> [RefusedDevices] {
         guard !isEmpty else { return [] }
         var refusals: [RefusedDevices] = []
-        for lane in [\Self.direct, \Self.bulk] {
+        for lots in [\Self.direct.trusted, \.direct.untrusted, \.bulk.trusted, \.bulk.untrusted] {
             var kept = CircularBuffer<Lot>()
-            for lot in self[keyPath: lane] {
+            for lot in self[keyPath: lots] {
                 if let answer = answer(self, lot) {
                     refusals.append(RefusedDevices(order: lot.order, indices: Array(lot.rest), answer: answer))
                 } else {
                     kept.append(lot)
                 }
             }
-            self[keyPath: lane] = kept
+            self[keyPath: lots] = kept
         }
         return refusals
     }

@@ -39,6 +39,8 @@ struct WebPushExchange: RequestExchange {
         WebPushSubscription.endpoint(of: address).flatMap { EndpointURI($0)?.origin } ?? ""
     }
 
+    func isUntrusted(_ origin: String) -> Bool { listed.refusal(ofURI: origin, on: .webPush) != nil }
+
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
         guard let subscription = WebPushSubscription(subject.address) else {
             throw RequestRefusal(
@@ -46,7 +48,7 @@ struct WebPushExchange: RequestExchange {
         }
         guard let key = key(of: subscription) else { throw .rejection("UnknownApplicationServerKey") }
         let (uri, isListed) = try destination(subscription.endpoint)
-        let address = isListed ? nil : try await checkedAddress(uri.host)
+        let address = isListed ? nil : try await checkedAddress(uri.host, subject.order.slice.app)
         guard let authorization = tokens.authorization(for: key, at: uri.origin) else {
             throw RequestRefusal(ProviderAnswer(.verdict(.stopApp), reason: "BadKey"))
         }
@@ -60,7 +62,9 @@ struct WebPushExchange: RequestExchange {
     func judge(
         _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
     ) async -> RequestJudgement {
-        let reason = WebPushVerdicts.reason(in: reply.body)
+        var reason = WebPushVerdicts.reason(in: reply.body)
+        // A message counts each reason: an unlisted host must not make it grow with reasons of its own.
+        if request.address != nil, !WebPushVerdicts.reasons.contains(reason) { reason = "" }
         let retryAfter = reply.retryAfter(now: time.now)
         var verdict = WebPushVerdicts.verdict(status: reply.status, reason: reason, retryAfter: retryAfter)
         if verdict == .accepted {
@@ -113,8 +117,8 @@ struct WebPushExchange: RequestExchange {
         throw .rejection("HostNotAllowed")
     }
 
-    private func checkedAddress(_ host: String) async throws(RequestRefusal) -> IPAddress {
-        switch await hosts.find(host) {
+    private func checkedAddress(_ host: String, _ app: AppKey) async throws(RequestRefusal) -> IPAddress {
+        switch await hosts.find(host, for: app) {
         case .address(let address): return address
         case .privateAddress: throw .rejection("PrivateAddress")
         // The policy decides how often to retry.

@@ -4,6 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 internal import PealCore
+internal import PealNetwork
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -37,7 +38,9 @@ final class TraceExporter: TraceSink, Service {
         self.logger = logger
         var tls = TLSConfiguration.makeClientConfiguration()
         if let caFile = settings.caFile { tls.additionalTrustRoots = [.file(caFile)] }
-        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: .init(tlsConfiguration: tls))
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+        configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.add(to: $0) }
+        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 
     /// Selects the same messages on every server, by the last byte of the id, which is random.

@@ -72,6 +72,30 @@ struct RequestQueueTests {
         #expect(drain(&queue, [healthy]).count >= min(10, 112 / (count + 1) / 2))
     }
 
+    @Test("untrusted hosts, however many, leave half of the bound to the others")
+    func untrusted() {
+        let orders = [order(100), order(100)]
+        var queue = RequestQueue(.init(inFlightMax: 64, perOriginMax: 64))
+        queue.append(orders[0], origins: (0..<100).map { "silent\($0)" }, isUntrusted: { $0 != "listed" })
+        #expect(drain(&queue, orders).count == 28)
+        queue.append(orders[1], origins: Array(repeating: "listed", count: 100), isUntrusted: { $0 != "listed" })
+        #expect(drain(&queue, orders) == (0..<14).map { "1.\($0)" })
+        queue.complete(
+            .init(subject: .init(order: orders[0], index: 0), origin: "silent0", isUntrusted: true), hasReply: false,
+            uptime: .zero)
+        #expect(drain(&queue, orders) == ["0.28"])
+    }
+
+    @Test("untrusted hosts take turns with the others")
+    func untrustedTurns() {
+        let orders = [order(3), order(3)]
+        var queue = RequestQueue()
+        queue.append(orders[0], origins: ["u0", "u1", "u2"], isUntrusted: { _ in true })
+        queue.append(orders[1], origins: ["a", "a", "a"])
+        #expect(drain(&queue, orders) == ["1.0", "0.0", "1.1", "0.1", "1.2", "0.2"])
+        #expect(queue.isEmpty)
+    }
+
     @Test("a held origin's devices are answered, until the hold is over")
     func holds() {
         let orders = [order(2), order(1), order(1)]

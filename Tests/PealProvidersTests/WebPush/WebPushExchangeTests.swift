@@ -14,7 +14,7 @@ final class ScriptedResolver: HostResolver {
 
     var count: Int { state.withLock { $0.count } }
 
-    func addresses(of host: String) async -> [IPAddress] {
+    func addresses(of host: String, for app: AppKey) async -> [IPAddress] {
         state.withLock { state in
             defer { state.count += 1 }
             return state.answers[min(state.count, state.answers.count - 1)].compactMap { IPAddress($0) }
@@ -274,6 +274,7 @@ struct WebPushExchangeTests {
         #expect(request.address == IPAddress("93.184.216.34"))
         let listed = try await exchange.request(for: try subject(TestBrowser()))
         #expect(listed.address == nil)
+        #expect(exchange.isUntrusted("https://up.example.org") && !exchange.isUntrusted("https://fcm.googleapis.com"))
     }
 
     @Test(
@@ -313,7 +314,8 @@ struct WebPushExchangeTests {
         arguments: [
             (403, "", "Status403"), (403, #"{"reason":"VapidPkHashMismatch"}"#, "VapidPkHashMismatch"),
             (401, #"{"errno":109,"message":"VAPID public key mismatch"}"#, "KeyMismatch"),
-            (400, #"{"errno":101}"#, "Errno101"),
+            (400, #"{"errno":101}"#, "Errno101"), (400, #"{"errno":1234567}"#, "Status400"),
+            (400, #"{"reason":"MadeUp"}"#, "Status400"),
         ])
     func strangers(status: Int, body: String, reason: String) async throws {
         let exchange = try exchange(isOpen: true)
