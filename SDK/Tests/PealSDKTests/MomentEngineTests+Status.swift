@@ -88,7 +88,7 @@ extension MomentEngineTests {
         #expect(await next.status == .refused(refusal))
     }
 
-    @Test("sends nothing to an address that is none", arguments: ["push.example.com", "ftp://example.com", "file:///"])
+    @Test("sends nothing to an invalid address", arguments: ["push.example.com", "ftp://example.com", "file:///"])
     func invalidAddress(text: String) async throws {
         let exchange = exchange()
         let api = HTTPDeviceAPI(server: try #require(URL(string: text)), key: "key", exchange: exchange)
