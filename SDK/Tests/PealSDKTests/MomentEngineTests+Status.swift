@@ -25,7 +25,7 @@ extension MomentEngineTests {
     }
 
     @Test(
-        "takes the attributes that the server takes, and no others",
+        "accepts the attributes that the server accepts, and no others",
         arguments: [
             (.text(String(repeating: "/", count: 4088)), true), (.text(String(repeating: "é", count: 2044)), true),
             (.text("tab\tline\n"), true), (.text(String(repeating: "a", count: 4089)), false),
