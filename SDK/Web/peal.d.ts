@@ -18,10 +18,10 @@ export type ConnectOptions = {
   user_id?: string;
   /** Your backend's signed statement that this person signed in. */
   user_proof?: string;
-  /** The only topics of the browser, which replace all others. Without it, a known browser keeps its topics. */
+  /** All topics of the browser: others are removed. Without it, a known browser keeps its topics. */
   topics?: string[];
   /**
-   * Facts by which a backend chooses audiences, at most 4,096 bytes of JSON. They replace all others. Without it, a
+   * Facts by which a backend chooses audiences, at most 4,096 bytes of JSON. They replace all attributes. Without it, a
    * known browser keeps its attributes.
    */
   attributes?: Record<string, string | number | boolean>;

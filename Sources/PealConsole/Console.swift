@@ -128,7 +128,7 @@ package struct Console: Sendable {
         call.refusal = PageCall.oldForm
     }
 
-    /// - Throws: `body_too_large` for more fields than a page searches in an instant.
+    /// - Throws: `body_too_large` for more fields than a page can search quickly.
     private func form(_ encoded: String) throws(PealError) -> Form {
         guard encoded.utf8.count(where: { $0 == UInt8(ascii: "&") }) < Limits.consoleFormFieldsMax else {
             throw PealError(.bodyTooLarge, "the form has more than \(Limits.consoleFormFieldsMax) fields")

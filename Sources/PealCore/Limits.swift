@@ -212,7 +212,7 @@ extension Limits {
     package static let consoleFormBytesMax = 4 * 1024 * 1024
     /// The sign-in form, which is sent without a session.
     package static let consoleSignInBytesMax = 16 * 1024
-    /// Fields of a form or of a query of the console: a page searches them for each of its own.
+    /// Fields of a form or a query of the console. A page searches all of them for each of its own fields.
     package static let consoleFormFieldsMax = 5000
     /// JSON values of a field of a form, such as a condition: a page reads them several times.
     package static let consoleJSONValuesMax = 10_000

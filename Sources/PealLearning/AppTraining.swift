@@ -16,7 +16,7 @@ struct AppTraining {
     /// With at least this many random moments, situations are found in these alone. Situations need more wakes, and how
     /// moments were chosen matters less for them.
     private static let randomSituationsMin = 5000
-    /// How old the copy of a withdrawn campaign is when it is renewed.
+    /// The age at which the copy for a withdrawn campaign is renewed.
     private static let copyAgeMin: Duration = .seconds(7 * 86_400)
 
     private let material: LearningMaterial
@@ -127,8 +127,9 @@ struct AppTraining {
         return draft
     }
 
-    /// A copy of the newest model of all campaigns for a campaign whose model was withdrawn: phones prefer the copy
-    /// that they have. nil unless that is a week old: each copy replaces an earlier model that could be issued again.
+    /// A copy of the newest model of all campaigns for a campaign whose model was withdrawn, because phones prefer the
+    /// copy that they have. nil until that copy is a week old: each one replaces an earlier model that could be issued
+    /// again.
     private func renewedWithdrawal(of campaign: String) throws -> ModelRelease.Draft? {
         guard let copy = material.releases[campaign]?.draft, copy.isWithdrawal, let all = material.releases[""]?.draft,
             copy.parent != "global@\(all.version)", material.now - copy.trainedAt >= Self.copyAgeMin

@@ -267,10 +267,10 @@ extension MasterKey {
     }
 }
 
-/// The name of a file, which is part of its folder.
+/// Makes the name of a file survive a crash. A name is stored in the folder, not in the file.
 package enum DurableName {
-    /// Flushes the folder of `file` to the disk. Otherwise, a crash of the machine may undo that the file was created or
-    /// renamed, although its content was flushed.
+    /// Flushes the folder of `file` to the disk. Otherwise, a crash of the machine may undo the creation or the
+    /// renaming of the file, even if its content was flushed.
     /// - Throws: `StoreStartFailure` if the disk refuses.
     package static func keep(_ file: String) throws {
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path

@@ -140,7 +140,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("keep their platform and address, and lose the sandbox, if a change clears these")
+    @Test("keep their platform and address, and return to production, if a change clears these")
     func cleared() async throws {
         try await Fixture.open { fixture in
             let path = "…/devices/\(Self.id)"

@@ -32,7 +32,7 @@ import Testing
                 "the certificate is for com.example.cheese, com.example.cheese.voip",
                 "das Zertifikat gilt für com.example.cheese, com.example.cheese.voip"
             ),
-            ("plattform is unknown; did you mean platform?", "plattform ist unbekannt; gemeint platform?"),
+            ("plattform is unknown; did you mean platform?", "plattform ist unbekannt; ist platform gemeint?"),
             ("web: something new", "web: something new"),
             ("something new", "something new"),
             ("", ""),

@@ -187,7 +187,7 @@ struct PhoneTests {
         try await phones.server.program.stop()
     }
 
-    @Test("states as many attributes as the server takes")
+    @Test("accepts as many attributes as the server accepts")
     func attributes() async throws {
         #expect(Attributes.bytesMax == Limits.attributesBytesMax)
         let phones = try await PhoneFixture()

@@ -17,8 +17,8 @@ package protocol DeviceAPI: Sendable {
 package enum APIFailure: Error, Sendable, Hashable {
     /// There was no answer, for this reason. The call may have taken effect: repeat it with the same ids.
     case lost(String)
-    /// The answer with this status is not one of Peal, but of something in between or of another server. What `lost`
-    /// says of the call is true here too.
+    /// The answer with this status is not Peal's: it comes from another server, or from something in between, such as a
+    /// proxy. As with `lost`, the call may have taken effect.
     case foreign(status: Int)
     /// The server asks for a pause.
     case busy(afterSeconds: Int?)
@@ -106,7 +106,7 @@ package struct HTTPDeviceAPI: DeviceAPI {
             ["http", "https"].contains(url.scheme?.lowercased())
         else {
             throw .refused(
-                status: 0, code: "invalid_field", message: "server must be an address such as https://push.example.com",
+                status: 0, code: "invalid_field", message: "server must be a URL such as https://push.example.com",
                 field: "server")
         }
         var request = HTTPRequest(method, url, headers: ["authorization": "Bearer \(bearer)"])

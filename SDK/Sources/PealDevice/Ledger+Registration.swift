@@ -16,7 +16,7 @@ extension Ledger {
             device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
         (registered, user) = (sent, answer.userID)
         if countedDevice != answer.device {
-            // The server deleted the former one: it counts from the beginning, and knows no topics of the app.
+            // The server deleted the former device: it counts from the beginning, and has no topics of the app.
             (countedDevice, lastWake, wakes) = (answer.device, nil, [])
             repeatTopics()
         }

@@ -142,8 +142,8 @@ public struct MomentChooser: Sendable {
     ///   - shown: when messages were shown before.
     ///   - isForeground: whether the app is in the foreground; then nothing is shown.
     /// - Returns: the id of the message to show, and what was computed for each. Messages whose window has ended are
-    ///   not considered: the server shows them. Nor are those that gain less than the one to show: even one that asked
-    ///   would not be shown, so its chance would be wrong.
+    ///   not considered: the server shows them. Those that gain less than the one to show are left out:
+    ///   even if one of them asked, it would not be shown, so its probability would be wrong.
     public func decide(
         _ messages: [HeldMessage], signals: Signals, now: Int64, shown: [Int64], isForeground: Bool
     ) -> (show: String?, traces: [WakeTrace]) {

@@ -61,8 +61,8 @@
     private final class Handover: @unchecked Sendable {
         private typealias Waiting = (content: UNMutableNotificationContent, handler: (UNNotificationContent) -> Void)
 
-        /// Without cookies and cache, which the shared session has: the host of an image could recognize the device by
-        /// them. One for all notifications of the process, because a session that is not invalidated stays in memory.
+        /// Unlike the shared session, it has no cookies and no cache, by which the host of an image could recognize the
+        /// device. All notifications of the process use it, because a session that is not invalidated stays in memory.
         private static let session = {
             let configuration = URLSessionConfiguration.ephemeral
             (configuration.httpCookieStorage, configuration.urlCache) = (nil, nil)

@@ -31,15 +31,15 @@ extension AttributeValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
     public init(booleanLiteral flag: Bool) { self = .flag(flag) }
 }
 
-/// The attributes of a device, checked as the server checks them: a registration that the server refuses would keep
-/// everything else that the app says from it.
+/// The attributes of a device, checked as the server checks them: if it refused them, it would refuse the registration
+/// with everything else in it.
 struct Attributes {
     /// The device API, `attributes`.
     static let bytesMax = 4096
 
     let members: [String: JSONValue]
 
-    /// - Throws: `PealError.refused` with the server's words.
+    /// - Throws: `PealError.refused`, worded like the server's refusal.
     init(_ given: [String: AttributeValue]) throws(PealError) {
         members = given.mapValues(\.json)
         for (name, value) in given {

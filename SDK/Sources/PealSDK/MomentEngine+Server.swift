@@ -59,8 +59,8 @@ extension MomentEngine {
         return capabilities
     }
 
-    /// Subscribes to topics and unsubscribes from them one at a time. A registration with a list would replace what a
-    /// backend subscribed the device to, and one topic that is refused would be refused with all others.
+    /// Subscribes to topics and unsubscribes from them one at a time. A registration with a list would replace the
+    /// topics that a backend added, and a single invalid topic would cause all others to be refused.
     private func changeTopics() async throws -> APIFailure? {
         let ledger = try parts.state.read()
         guard let identity = ledger.identity else { return nil }

@@ -218,7 +218,7 @@ actor MomentEngine {
     // MARK: Choosing
 
     private func considerMoment() async throws -> String? {
-        // Without a message there is nothing to sense for.
+        // Without a message, no decision needs the sensors.
         guard try !candidates(parts.state.read(), at: self.now).isEmpty else { return nil }
         // The person may have changed the settings since the last sync. A message that is claimed here and cannot be
         // shown at once would be lost for the person's other devices.
@@ -304,7 +304,7 @@ actor MomentEngine {
         if case .refused = failure {
             (lastRefusal, fault) = (failure, nil)
         } else if !Task.isCancelled {
-            // Otherwise the time was over, which says nothing about the server.
+            // A task that ran out of time says nothing about the server.
             fault = failure
         }
         logStatus()

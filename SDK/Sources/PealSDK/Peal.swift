@@ -3,10 +3,10 @@ public import PealDevice
 internal import PealMoments
 public import PealWire
 
-// What an app gives to the methods below and gets from them, so that it imports only this module. Aliases would not do:
-// projects that make members visible only from imported modules (SE-0444), as new ones of Xcode 26 do, could name these
-// types, but neither make nor read them. The types belong to modules that servers and the extension use too. Because
-// each import names one type, nothing else of those modules becomes visible.
+// The types that the methods below take and return, so that an app imports only this module. Type aliases would not be
+// enough: projects in which only members of imported modules are visible (SE-0444), such as new ones of Xcode 26, could
+// name these types, but neither create nor read them. The types belong to modules that servers and the extension also
+// use. Because each import names one type, nothing else in those modules becomes visible.
 @_exported public import enum PealWire.PushAction
 @_exported public import struct PealDevice.NotificationCategory
 @_exported public import struct PealWire.DeviceIdentifiers
@@ -107,8 +107,9 @@ public actor Peal {
         await send()
     }
 
-    /// States facts about the device or its person, by which a backend chooses audiences (`attribute` in a condition).
-    /// They replace all attributes of the device, including those that a backend set. Without this call, it keeps them.
+    /// States facts about the device or its user, by which a backend chooses audiences (`attribute` in a condition).
+    /// They replace all attributes of the device, including those that a backend set. If the app never calls this, the
+    /// device keeps its attributes.
     /// - Throws: `PealError.refused` with the field `attributes` for more than 4,096 bytes of JSON, control characters,
     ///   or an infinite number; `PealError.notStored`.
     public func setAttributes(_ attributes: [String: AttributeValue]) async throws {
@@ -319,7 +320,7 @@ public actor Peal {
 
     /// What the server refused last in this run of the app, and would refuse again, such as a registration with an
     /// unknown key. nil if it refused nothing, or has accepted a registration since. The device continues with what the
-    /// server knows. `status` also shows what is repeated silently, such as requests to a wrong address.
+    /// server knows. `status` also shows what is retried silently, such as requests to a wrong address.
     public var lastRefusal: PealError? {
         get async { await engine.lastRefusal.flatMap(PealError.init) }
     }

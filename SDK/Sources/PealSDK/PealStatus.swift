@@ -2,23 +2,23 @@ internal import PealDevice
 
 /// How the app's exchange with the server stands.
 public enum PealStatus: Sendable, Hashable {
-    /// Nothing was sent yet in this run of the app, such as before `Peal.setDeviceToken`.
+    /// This run of the app has sent nothing yet, for example because `Peal.setDeviceToken` was not called.
     case idle
     /// The server accepted the last registration or sync.
     case connected
-    /// The server refused something permanently: the code `unauthorized` of a registration means that
-    /// `PealConfiguration.key` is wrong, the field `server` that `PealConfiguration.server` is no address.
+    /// The server refused something permanently. The code `unauthorized` of a registration means that
+    /// `PealConfiguration.key` is wrong; the field `server` means that `PealConfiguration.server` is not a valid URL.
     case refused(PealError)
-    /// What answers is not a Peal server, with this HTTP status: `PealConfiguration.server` is wrong, or something in
-    /// between answers, such as the login page of a network. The request is repeated.
+    /// The answer, with this HTTP status, is not from a Peal server: `PealConfiguration.server` is wrong, or something
+    /// in between answered, such as the login page of a network. The request is retried.
     case notPeal(status: Int)
-    /// There was no answer, for this reason of the system: there is no network, or the server's name or certificate is
-    /// wrong. The request is repeated.
+    /// There was no answer, for the reason that the system gave: there is no network, or the server's name or
+    /// certificate is wrong. The request is retried.
     case unreachable(String)
-    /// The server asked for a pause. The request is repeated.
+    /// The server asked for a pause. The request is retried.
     case busy
 
-    /// nil for a token that has ended, which the device replaces itself.
+    /// nil for an invalid device token, which the device replaces itself.
     init?(_ failure: APIFailure) {
         switch failure {
         case .lost(let reason): self = .unreachable(reason)
@@ -37,8 +37,8 @@ public enum PealStatus: Sendable, Hashable {
         case .refused(.refused(let code, let message, let field)):
             "The server refused a request: " + [code, field, message].compactMap(\.self).joined(separator: ", ")
         case .notPeal(let status):
-            "What answers (HTTP \(status)) is not a Peal server; check the server's address. Peal tries again."
-        case .unreachable(let reason): "The server does not answer (\(reason)); Peal tries again."
+            "The answer (HTTP \(status)) is not from a Peal server; check the server's address. Peal retries."
+        case .unreachable(let reason): "The server does not answer (\(reason)); Peal retries."
         }
     }
 }

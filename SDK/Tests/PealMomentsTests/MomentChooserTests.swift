@@ -52,7 +52,7 @@ struct MomentChooserTests {
         #expect(decide([late, last], good) == "last")
     }
 
-    @Test("a wake that another message takes says nothing about those that could not have taken it")
+    @Test("a wake at which another message is shown is not logged for messages that gain less")
     func competition() throws {
         func soft(_ id: String, hours: Int64) -> HeldMessage {
             message(id, end: Self.now + hours * Self.hour, mode: .soft)

@@ -25,7 +25,7 @@ extension MomentEngineTests {
     }
 
     @Test(
-        "takes the attributes that the server takes, and no others",
+        "accepts the attributes that the server accepts, and no others",
         arguments: [
             (.text(String(repeating: "/", count: 4088)), true), (.text(String(repeating: "é", count: 2044)), true),
             (.text("tab\tline\n"), true), (.text(String(repeating: "a", count: 4089)), false),
@@ -88,7 +88,7 @@ extension MomentEngineTests {
         #expect(await next.status == .refused(refusal))
     }
 
-    @Test("sends nothing to an address that is none", arguments: ["push.example.com", "ftp://example.com", "file:///"])
+    @Test("sends nothing to an invalid address", arguments: ["push.example.com", "ftp://example.com", "file:///"])
     func invalidAddress(text: String) async throws {
         let exchange = exchange()
         let api = HTTPDeviceAPI(server: try #require(URL(string: text)), key: "key", exchange: exchange)

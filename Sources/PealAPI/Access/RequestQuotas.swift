@@ -33,12 +33,12 @@ final class RequestQuotas: Sendable {
         hasher.combine(installation.app)
         hasher.combine(installation.device)
         let device = hasher.finalize()
-        try spend(device, of: \.devices, app: installation.app, "too many requests of this device or in this app")
+        try spend(device, of: \.devices, app: installation.app, "too many requests from this device or for this app")
     }
 
     /// - Throws: `rate_limited`.
     func spend(_ key: APIKey) throws(PealError) {
-        try spend(key.id.hashValue, of: \.keys, app: key.app, "too many requests with this key or in this app")
+        try spend(key.id.hashValue, of: \.keys, app: key.app, "too many requests with this key or for this app")
     }
 
     /// Counts a registration.

@@ -56,8 +56,8 @@ if (days.length > 0) regroupDays(days);
 if (document.querySelector("[data-pending]")) setTimeout(() => window.location.reload(), 1000);
 
 // What was typed is kept in the window's storage, without secrets: until the next page shows that the form arrived,
-// because the session may have ended; and for Back and reloading, under the key that the page's history entry has. The
-// history itself could not forget it when the visitor signs out.
+// because the session may have ended; and for Back and reloading, under the key in the page's history entry. It is not
+// kept in the history itself, from which signing out could not remove it.
 const [KEPT, LOST, HOLDER] = ["kept ", "lost", "holder"];
 const unkept = ["csrf", "step", "confirmed", "ask"];
 
@@ -70,7 +70,7 @@ function contents(form) {
   return { action: form.getAttribute("action"), step: form.dataset.keep, fields };
 }
 
-/** Whether the browser stores it: a window has room for a few megabytes. */
+/** Returns whether the browser stored it: a window has room for a few megabytes. */
 function put(name, value) {
   try {
     sessionStorage.setItem(name, value);
@@ -84,7 +84,7 @@ function keptKeys() {
   return Object.keys(sessionStorage).filter((key) => key.startsWith(KEPT)).sort();
 }
 
-/** Stores what a form contains. The oldest give way to it. Returns its key; null if the browser stores no more. */
+/** Stores what a form contains, if necessary in place of the oldest. Returns its key; null if there is no room. */
 function keep(kept) {
   const [key, text, older] = [KEPT + Date.now(), JSON.stringify(kept), keptKeys()];
   while (!put(key, text)) {
@@ -102,7 +102,7 @@ function forget() {
   for (const key of [...keptKeys(), LOST]) sessionStorage.removeItem(key);
 }
 
-/** Notes the form that is on its way. */
+/** Records which form is being sent. */
 function note(lost) {
   if (!put(LOST, JSON.stringify(lost))) sessionStorage.removeItem(LOST);
 }
@@ -134,7 +134,7 @@ function restore(csrf, key) {
 
 const holder = document.querySelector("[data-holder]")?.dataset.holder;
 if (holder && sessionStorage.getItem(HOLDER) !== holder) {
-  // Somebody else typed it.
+  // Another person typed it.
   forget();
   put(HOLDER, holder);
 }

@@ -16,7 +16,7 @@ const clock = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 /** Devices per second, from the difference to the state before. */
 function measure() {
-  // It has ended, and only its last outcomes are awaited.
+  // The message has ended, and the page waits only for its last outcomes.
   if (!pace) return;
   const card = live.querySelector(".progress");
   const now = { at: performance.now(), settled: Number(card.dataset.settled) };
@@ -65,7 +65,7 @@ function selector(element) {
   return label ? `[aria-label="${CSS.escape(label)}"]` : null;
 }
 
-/** Replaces a part of the page; what has the focus and is gone leaves it to the page. */
+/** Replaces a part of the page. If the element with the focus is gone, the page gets the focus. */
 function replace(part, html) {
   const focused = part.contains(document.activeElement) ? document.activeElement : null;
   const name = focused && selector(focused);
@@ -80,7 +80,7 @@ function show(html) {
   announce();
 }
 
-/** Tells screen readers about another state, or that devices wait; the numbers between would be too many. */
+/** Announces a new state, or that devices wait, to screen readers. Announcing every number would be too much. */
 function announce() {
   const [state, held] = [live.querySelector("[data-state]"), live.querySelector(".notice ul")];
   const current = `${state.dataset.state} ${held !== null}`;
@@ -98,7 +98,7 @@ if (live?.dataset.events) {
   events.addEventListener("details", (event) => replace(document.getElementById("details"), event.data));
   events.addEventListener("actions", (event) => {
     const actions = document.querySelector(".top .actions");
-    // A second click must not press the button that takes the place of the first.
+    // The second of two clicks must not press the button that replaces the first one.
     if (actions && !actions.querySelector("[aria-busy]")) replace(actions, event.data);
   });
   events.addEventListener("end", (event) => {

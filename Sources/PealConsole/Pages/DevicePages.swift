@@ -314,7 +314,7 @@ extension DeliveryTrail.Event.Name {
         }
     }
 
-    /// Whether its detail is the reason of an outcome, and not a name that people chose or a sentence.
+    /// Whether its detail is the reason of an outcome. Otherwise, it is a name that people chose, or a sentence.
     var hasReason: Bool {
         switch self {
         case .deferred, .rejected, .retired, .expired, .suppressed, .healed: true

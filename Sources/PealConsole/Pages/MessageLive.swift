@@ -13,8 +13,8 @@ enum MessageLive {
     /// How long a stream waits for the last outcomes of a message that has ended.
     private static let turnsAfterEndMax = 120
 
-    /// Whether the page may still change: the devices that a cancelled or expired message has not reached get their
-    /// outcomes later.
+    /// Whether the page may still change: the pending devices of a cancelled or expired message get their outcomes
+    /// later.
     static func isLive(_ report: MessageReport) -> Bool {
         !report.message.state.isFinal || report.total.pending > 0
     }

@@ -92,7 +92,7 @@ extension Texts {
     }
 }
 
-/// What the reasons of outcomes mean, which are names of Peal and of the push networks.
+/// What the reasons of outcomes mean. The reasons themselves are Peal's or a push network's names.
 extension Texts {
     private static let reasons: [String: Word] = [
         "NoCredential": Word(
@@ -105,15 +105,22 @@ extension Texts {
         "NoDevice": Word(
             "The user had no device until the delivery window ended.",
             "Die Person hatte bis zum Ende des Zeitfensters kein Gerät."),
-        "Cancelled": Word("The message was cancelled first.", "Die Nachricht wurde vorher abgebrochen."),
-        "Expired": Word("The message expired first.", "Die Nachricht lief vorher ab."),
-        "MessageFailed": Word("The message failed first.", "Die Nachricht scheiterte vorher."),
+        "Cancelled": Word(
+            "The message was cancelled before it could be sent.",
+            "Die Nachricht wurde abgebrochen, bevor sie gesendet werden konnte."),
+        "Expired": Word(
+            "The message expired before it could be sent.",
+            "Die Nachricht lief ab, bevor sie gesendet werden konnte."),
+        "MessageFailed": Word(
+            "The message failed before it could be sent.",
+            "Die Nachricht scheiterte, bevor sie gesendet werden konnte."),
         "GaveUp": Word("The last of many attempts failed.", "Auch der letzte von vielen Versuchen scheiterte."),
         "LostAnswer": Word(
             "The request was sent, but its answer was lost. The device may have got it.",
             "Die Anfrage wurde gesendet, aber ihre Antwort ging verloren. Vielleicht kam sie an."),
         "Unconfirmed": Word(
-            "The device never confirmed that it showed it.", "Das Gerät hat nie bestätigt, dass es sie gezeigt hat."),
+            "The device never confirmed that it showed the message.",
+            "Das Gerät hat nie bestätigt, dass es die Nachricht gezeigt hat."),
         "EnvironmentHealed": Word(
             "The device belongs to the other environment, and was moved there.",
             "Das Gerät gehört zur anderen Umgebung und wurde dorthin verschoben."),
@@ -137,6 +144,6 @@ extension Texts {
         "The app was removed from the device, or has registered with another address.",
         "Die App wurde vom Gerät entfernt oder hat sich mit einer anderen Adresse registriert.")
 
-    /// In a sentence; nil for a reason that is not listed.
+    /// A sentence; nil for a reason that is not listed.
     func meaning(_ reason: String) -> String? { Self.reasons[reason].map { self[$0] } ?? advice(reason) }
 }

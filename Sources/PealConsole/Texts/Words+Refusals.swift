@@ -26,8 +26,8 @@ extension Texts {
 }
 
 extension Word {
-    /// An English text of the core, and what is between its `{}`. It compares bytes, because comparing characters with
-    /// every text takes ten times as long, for each line of an import.
+    /// An English text of the core, and what is between its `{}`. It compares bytes, because each line of an import is
+    /// compared with every text, and comparing characters takes ten times as long.
     struct Pattern: Sendable {
         let word: Word
         private let pieces: [[UInt8]]
@@ -214,7 +214,7 @@ extension Word {
             "subject muss mailto:name@example.com oder https://example.com/… sein, ohne Leerzeichen"),
         Word(
             "token_uri must be an https URL on a Google host or one that the server's configuration allows",
-            "token_uri muss eine https-Adresse bei Google sein oder eine, die die Konfiguration des Servers erlaubt"),
+            "token_uri muss eine https-Adresse bei Google oder auf einem Host sein, den die Konfiguration erlaubt"),
     ]
 
     private static let ofCertificates = [
@@ -224,7 +224,7 @@ extension Word {
             "certificate muss eine Zertifikatskette in PEM sein, die mit dem eigenen Zertifikat beginnt"),
         Word(
             "certificate and private_key cannot be used for TLS",
-            "certificate und private_key taugen nicht für TLS"),
+            "certificate und private_key sind für TLS nicht verwendbar"),
         Word(
             "private_key must be an RSA or EC key in PEM, without a passphrase",
             "private_key muss ein RSA- oder EC-Schlüssel in PEM sein, ohne Passphrase"),
@@ -281,7 +281,7 @@ extension Word {
         Word("{} must be {} bytes in base64url", "{} muss {} Bytes in Base64url sein"),
         Word("a device may have at most {} topics", "ein Gerät darf höchstens {} Themen haben"),
         Word("the app has {} devices, which is the limit", "die App hat {} Geräte, mehr sind nicht erlaubt"),
-        Word("{} is unknown; did you mean {}?", "{} ist unbekannt; gemeint {}?"),
+        Word("{} is unknown; did you mean {}?", "{} ist unbekannt; ist {} gemeint?"),
         Word("{} is unknown; also unknown: {}", "{} ist unbekannt; ebenso {}"),
     ]
 
@@ -314,7 +314,7 @@ extension Word {
         Word("an app may have at most {} webhooks", "eine App darf höchstens {} Webhooks haben"),
         Word(
             "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS",
-            "url muss https sein; http nur zum eigenen Rechner, wenn er in PEAL_WEBHOOKS_ALLOWED_HOSTS steht"),
+            "url muss https sein; http nur zu einem Loopback-Host in PEAL_WEBHOOKS_ALLOWED_HOSTS"),
         Word(
             "url must use port 443, or one in PEAL_WEBHOOKS_ALLOWED_PORTS",
             "url muss Port 443 nutzen oder einen aus PEAL_WEBHOOKS_ALLOWED_PORTS"),

@@ -27,7 +27,7 @@ enum ConsoleText {
 /// Reads JSON from the fields of forms.
 enum ConsoleJSON {
     /// - Returns: nil for a text that is not JSON.
-    /// - Throws: `invalid_field` for more values than a page reads in an instant.
+    /// - Throws: `invalid_field` for more values than a page can read quickly.
     static func parse(
         _ text: String, named name: String, refusesRepeated: Bool = false
     ) throws(PealError) -> JSON? {

@@ -112,7 +112,7 @@ package struct AuditFilter: Sendable, Hashable {
     }
 }
 
-/// What a part of a search of the audit log found.
+/// The result of one part of a search of the audit log.
 package struct AuditPart: Sendable {
     package let rows: [AuditRow]
     /// The cursor of the next part; nil at the end of the log.
@@ -124,7 +124,7 @@ package struct AuditPart: Sendable {
     }
 }
 
-/// What a part of a check of the audit log found.
+/// The result of one part of a check of the audit log.
 package enum AuditCheck: Sendable, Hashable {
     /// Rows up to that number are sound. The next part begins after it.
     case incomplete(after: Int64, hash: String, rows: Int)
@@ -172,8 +172,8 @@ package struct AuditVerbs: Sendable {
         return found
     }
 
-    /// How many rows are searched in one transaction. No index has actors and actions, whose rows may be rare among
-    /// millions.
+    /// How many rows are searched in one transaction. No index contains actors and actions, so millions of rows may be
+    /// read for a rare one.
     private static func searchedAtOnce(_ filter: AuditFilter) -> Int64 {
         filter.actor == nil && filter.action == nil ? .max : 50_000
     }

@@ -9,7 +9,7 @@ package struct SendRules: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether a device that waits because of `former` may have to wait less long now.
+    /// Whether devices that wait because of `former` may have to wait less now.
     package func mayEndWaits(under former: SendRules) -> Bool {
         let isEarlier = former.quietHours != nil && quietHours != former.quietHours
         return isEarlier || defaultTimeZone != former.defaultTimeZone
@@ -83,7 +83,7 @@ package struct FrequencyCap: Sendable, Hashable {
 
     package var period: Duration { .seconds(hours * 3600) }
 
-    /// Whether a device that has used up this cap may get a message sooner under another; nil for none.
+    /// Whether a device that has used up this cap may get a message sooner under `other`; nil means no cap.
     fileprivate func isLoosened(by other: FrequencyCap?) -> Bool {
         other.map { $0.messages > messages || $0.hours < hours } ?? true
     }

@@ -50,8 +50,8 @@ package struct Slice: Sendable, Hashable {
     package var doubt: Int
     /// Whether this lease of it is for a probe of its closed route. Not stored.
     package var isProbe = false
-    /// Whether it is the only slice that its message has and had, so that its end is the message's. Not stored: false
-    /// for a slice that was read from the store.
+    /// Whether it is the only slice that its message ever had, so that its end is the message's. Not stored: false for
+    /// a slice that was read from the store.
     package var isOnly = false
 
     package init(

@@ -43,7 +43,7 @@ package struct Installation: Sendable, Hashable {
         /// The system holds notifications back for a summary.
         package static let scheduledSummary = Capabilities(rawValue: 8)
 
-        /// What a device has that states nothing. People allow notifications until they refuse them.
+        /// The capabilities of a device that states none. People allow notifications until they refuse them.
         package static let unstated: Capabilities = [.alerts]
 
         /// Whether the device can show a message at a moment of its own choice.

@@ -113,8 +113,8 @@ package protocol StoreReading {
     ) throws -> DevicePage
     /// The name of a number in `DevicePage.locales`.
     func locale(_ number: Int32) throws -> String?
-    /// Until when devices must wait that got as many messages as the cap allows, unless the message already counts for
-    /// them.
+    /// The devices that have got as many messages as the cap allows, with the time until which they must wait. Devices
+    /// for which the message already counts are left out.
     func waits(
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp]

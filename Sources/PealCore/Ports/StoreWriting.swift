@@ -4,8 +4,8 @@ package protocol StoreWriting: StoreReading {
     /// - Throws: `conflict` when the id is taken.
     func insertApp(_ app: App) throws -> App
     func updateApp(_ app: App) throws
-    /// What waits because of the app's rules is due soon, so that changed rules are applied to it; `prune` completes
-    /// it.
+    /// Makes what waits because of the app's rules due soon, so that changed rules are applied to it. `prune` completes
+    /// this.
     func reviewWaits(app: AppKey, now: Timestamp) throws
     /// Deletes the app: it disappears immediately, and `prune` deletes its rows. Returns false when there was none.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool
@@ -300,8 +300,8 @@ package protocol StoreWriting: StoreReading {
     /// Stores when keys and admins were last used, unless a later time is stored.
     func noteUse(keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) throws
 
-    /// Deletes rows whose retention has ended, completes what requests began, and makes due what waits since before the
-    /// clock was set back: at most about `limit` rows.
+    /// Deletes rows whose retention has ended, completes what requests began, and makes due what has waited since
+    /// before the clock was set back: at most about `limit` rows.
     /// - Parameters:
     ///   - steps: the kinds of work, in their order.
     ///   - skipped: for each kind of work, the last message to skip, because it and earlier ones fail.

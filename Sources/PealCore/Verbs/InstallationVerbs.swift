@@ -19,7 +19,7 @@ package struct InstallationVerbs: Sendable {
     package struct Draft: Sendable {
         /// The id for a new device.
         package var registration: DeviceRegistration
-        /// Whether the device says nothing of its attributes, which a backend may have set.
+        /// Whether the device states no attributes, and keeps those that a backend may have set.
         package var keepsAttributes: Bool
         package var capabilities: Installation.Capabilities
         package var sdkVersion: String?
@@ -98,7 +98,7 @@ package struct InstallationVerbs: Sendable {
         if let present {
             registration.id = present.id
             registration.identityOnMove = .newID
-            // Without the token it may be anyone who knows the address, and what is kept can be read.
+            // Without the token, it may be anyone who knows the address, and could then read what is kept.
             if draft.keepsAttributes { registration.detail.attributes = present.detail.attributes }
         } else {
             registration.identityOnMove = .knownID

@@ -88,7 +88,7 @@ final class AppGate: PageGate {
         job.options.isTransactional || slice.holdsAddresses || slice.isMoment ? nil : rules.frequencyCap
     }
 
-    /// The cap by which devices are sorted: under a rate, so that those that it holds back do not use up the rate.
+    /// The cap that sorting applies: under a rate, so that devices that the cap holds back do not use up the rate.
     private static func sortedCap(_ rules: SendRules, on job: DeliveryJob, in slice: Slice.ID) -> FrequencyCap? {
         rates(rules, job).isLimited ? cap(rules, on: job, in: slice) : nil
     }

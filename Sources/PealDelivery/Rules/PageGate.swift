@@ -8,7 +8,7 @@ protocol PageGate: Sendable {
     /// The rates that limit the message.
     func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates
 
-    /// - Parameter isSorting: The devices may be sent to later than now: nothing is counted for them yet.
+    /// - Parameter isSorting: Whether devices may be sent to later than now, so that nothing is counted for them yet.
     /// - Returns: The devices that are not sent to now, each once; all others are.
     func rule(
         on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp

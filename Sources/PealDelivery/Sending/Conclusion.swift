@@ -63,7 +63,7 @@ struct Conclusion: Sendable {
     private var buckets: [Bucket: Int] = [:]
     private var delays: [BackOff.Wait: Duration] = [:]
     private let chance: UInt64
-    /// When the devices were read, and so not later than the rules.
+    /// When the devices were read, which is not later than when the rules were.
     private let readAt: Timestamp?
 
     init(_ pages: [SentPage], terms: Terms, chance: UInt64) {

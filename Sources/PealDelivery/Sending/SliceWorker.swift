@@ -59,8 +59,8 @@ struct SliceWorker: Sendable {
         }
     }
 
-    /// Replaces a key range with lists if some of its devices must wait. Under a rate also a list, because devices that
-    /// wait again, such as after a change of the rules, must not use up the rate.
+    /// Replaces a key range with lists if some of its devices must wait. Under a rate, it also replaces a list, because
+    /// devices that wait again, such as after a change of the rules, must not use up the rate.
     /// - Returns: whether the slice was replaced, or lost.
     private func replaceWithLists(
         _ slice: Slice, _ opening: SliceOpening, _ life: PlatformLife, isRated: Bool

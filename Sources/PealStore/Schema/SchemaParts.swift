@@ -308,10 +308,10 @@ enum SchemaRemainders {
     ]
 }
 
-/// Slices that wait, and whether because of rules; and moments that wait for the end of quiet hours. They are found by
-/// their app.
+/// Finds an app's waiting slices, records whether they wait because of rules, and finds its moments that wait for the
+/// end of quiet hours.
 enum SchemaWaits {
-    /// `ruled_at` is when the rules were applied to the slice's devices: 0 if that is unknown, missing if they wait for
+    /// `ruled_at` is when the rules were applied to the slice's devices: 0 if that is unknown, null if they wait for
     /// anything else.
     static let statements = [
         "ALTER TABLE slice ADD COLUMN ruled_at BIGINT",

@@ -184,13 +184,13 @@ extension StoreSession {
         return AuditPart(rows: rows, next: stop < end ? stop - 1 : nil)
     }
 
-    /// A condition, and the numbers between which the rows that meet it are: from `first`, and below `end`.
+    /// A condition, and the range of numbers of the rows that meet it: from `first`, and below `end`.
     private func search(
         _ filter: AuditFilter, among numbersMax: Int64
     ) throws -> (condition: SQL, first: Int64, end: Int64) {
         var condition: SQL = "number > 0"
         var (first, end): (Int64, Int64) = (1, .max)
-        // Only parts need the ends of the log.
+        // Only a search in parts needs the ends of the log.
         if numbersMax < .max {
             first = try connection.value(AuditTable.ends(true)) ?? 1
             end = try connection.value(AuditTable.ends(false), Int64.self).map { $0 + 1 } ?? first

@@ -50,7 +50,7 @@ extension StoreSession {
         try waits(try uncounted(keys, app: app, message: message), app: app, cap: cap, now: now)
     }
 
-    /// - Parameter keys: those that the message is not counted for.
+    /// - Parameter keys: devices for which the message does not count yet.
     private func waits(
         _ keys: [DeviceKey], app: AppKey, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp] {

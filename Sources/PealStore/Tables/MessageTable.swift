@@ -75,8 +75,8 @@ enum MessageTable {
     /// How many slices of each state are examined to find the oldest message that is being sent.
     private static let slicesExamined = 1000
 
-    /// When the oldest message that is being sent started. One that only waits for a time of its rules is not late.
-    /// Waiting slices that were not tried before, of which there may be any number, are not examined.
+    /// When the oldest message that is being sent started. One that only waits because of rules is not late.
+    /// Waiting slices that were never tried are not examined, because there may be any number of them.
     static func oldestPending() -> SQL {
         let states: [Slice.State] = [.ready, .leased, .quarantined, .ending]
         let working = states.map { state -> SQL in
@@ -236,7 +236,7 @@ extension StoreSession {
                     _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
                 }
                 try connection.execute(MessageTable.setEnding(app, id))
-                // Nothing waits any longer: the workers settle what is left without sending.
+                // From now on nothing waits: the workers settle what is left without sending.
                 try moveSlices(app: app, id: id, to: .expired, now: now)
             }
             count += over.count

@@ -69,7 +69,7 @@ enum SliceTable {
         """
     }
 
-    /// Whether a slice waits because of rules, or without having been tried.
+    /// Whether a slice waits because of rules, or was never tried.
     static let isHeld: SQL = """
         (slice.state = \(code: Slice.State.waiting) AND (slice.attempt = 0 OR slice.ruled_at IS NOT NULL))
         """

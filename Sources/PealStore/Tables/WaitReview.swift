@@ -1,20 +1,20 @@
 internal import PealCore
 
-/// The review of what waits for a reason that no longer holds: it is due now, and is judged again. After an app's rules
-/// changed, this is what waits because of rules; after a credential changed or was found to work, what waits for
-/// another attempt with it.
+/// The review of what waits for a reason that may no longer hold: it becomes due and is judged again. After a change of
+/// an app's rules, this is what waits because of rules; after a credential changed or was found to work, it is what
+/// waits for another attempt with it.
 enum WaitReview {
-    /// When it begins. Until then, every server has read the new rules, or heard of the new credential.
+    /// The delay of a review. By then, every server has read the new rules, or heard of the new credential.
     static let delaySeconds: Int64 = 2
-    /// When the one of rules is repeated: devices to which the former rules were applied before the change may have
-    /// been settled since.
+    /// When a review of rules is repeated, because devices to which the former rules were applied before the change may
+    /// have been settled since.
     static let watchSeconds: Int64 = 60
     /// How long after the change the former rules may still have been applied, by a server that had read them just
     /// before the change was committed.
     private static let graceSeconds: Int64 = 5
 
-    /// Slices that wait because of rules, or would if their message were not paused. Rules that were applied far ahead
-    /// were applied before the clock was set back.
+    /// Slices that wait because of rules, or would if their message were not paused. If rules seem to have been applied
+    /// far in the future, the clock was set back since.
     static func ruledSlices(_ app: AppKey, changedAt: Timestamp, _ now: Timestamp) -> SQL {
         """
         \(slices(app, now)) AND ruled_at IS NOT NULL
