@@ -145,8 +145,9 @@ extension RulesTests {
                 try await fixture.lastEvent(second, 1)?.hasPrefix("held FrequencyCap, until") ?? false
             }
             #expect(fixture.provider.sentCount(second) == 80)
-            try await fixture.drive(by: .seconds(60)) { fixture.provider.sentCount(second) > 80 }
+            try await fixture.drive(by: .seconds(3600)) { fixture.provider.sentCount(second) > 80 }
             #expect(fixture.now - start >= .seconds(86_000))
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(second) == .sent }
         }
     }
 
