@@ -62,22 +62,22 @@ extension StoreSession {
     /// Makes due what waits for a time from before the clock was set back.
     func bringForward(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
-        func makeDue(_ table: TablePiece, _ columns: String..., at due: Timestamp? = nil, where condition: SQL) throws {
-            room -= try table.set(columns, to: (due ?? now).stored, where: condition, limit: room, connection)
+        func set(_ values: KeyValuePairs<String, SQLValue>, in table: TablePiece, where condition: SQL) throws {
+            room -= try table.set(values, where: condition, limit: room, connection)
         }
-        try makeDue(.slice, "ready_at", where: AheadOfTime.slices(now))
-        try makeDue(.installation, "wake_at", where: AheadOfTime.wakes(now))
+        try set(["ready_at": now.stored], in: .slice, where: AheadOfTime.slices(now))
+        try set(["wake_at": now.stored], in: .installation, where: AheadOfTime.wakes(now))
         // Their devices may still be about to display the messages.
-        let claimEnd = now + .seconds(Limits.claimSeconds)
-        try makeDue(.moment, "due_at", "claim_until", at: claimEnd, where: AheadOfTime.claims(now))
+        let claimEnd = (now + .seconds(Limits.claimSeconds)).stored
+        try set(["due_at": claimEnd, "claim_until": claimEnd], in: .moment, where: AheadOfTime.claims(now))
         for kind in Remainder.Kind.allCases {
-            try makeDue(.remainder, "due_at", where: AheadOfTime.remainders(kind, now))
+            try set(["due_at": now.stored], in: .remainder, where: AheadOfTime.remainders(kind, now))
         }
         for reference in try webhooks(AheadOfTime.webhooksOfEvents(now)) {
-            try makeDue(.outbox, "due_at", where: AheadOfTime.events(reference, now))
+            try set(["due_at": now.stored], in: .outbox, where: AheadOfTime.events(reference, now))
         }
         for reference in try webhooks(AheadOfTime.webhooksOfDeliveries(now)) {
-            try makeDue(.webhookDelivery, "next_at", where: AheadOfTime.deliveries(reference, now))
+            try set(["next_at": now.stored], in: .webhookDelivery, where: AheadOfTime.deliveries(reference, now))
         }
         return limit - room
     }

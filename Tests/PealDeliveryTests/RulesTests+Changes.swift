@@ -151,6 +151,29 @@ extension RulesTests {
         }
     }
 
+    @Test(
+        "devices whose quiet hours begin while a message is being sent do not use up its rate",
+        arguments: StoreUnderTest.allCases)
+    func quietHoursUnderRate(_ engine: StoreUnderTest) async throws {
+        // At midnight UTC it is 9:00 in Tokyo.
+        let zones: [String?] = Array(repeating: nil, count: 400) + Array(repeating: "Asia/Tokyo", count: 20)
+        let fixture = try await Self.open(
+            engine, .init([("quiet_hours", ["from": "00:01", "to": "07:00"])]), zones: zones)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            var options = MessageOptions()
+            options.ratePerSecond = 2
+            let id = try await fixture.accept(
+                fixture.draft(.all, options: options, lifeSeconds: 86_400), engine: service)
+            try await fixture.drive(by: .milliseconds(250), isWorkUnderWay: true) {
+                fixture.provider.sent(id).keys.count { $0 > 400 } == 20
+            }
+            #expect(fixture.provider.sentCount(id) < 400)
+            #expect(try await fixture.census().slicesWaiting < 10, "one list of many, not one for each page")
+            #expect(fixture.provider.repeatCount(id) == 0)
+        }
+    }
+
     @Test("a slice that must wait because of a rate is not read")
     func waitingUnderRate() async throws {
         struct Unread: PageGate {

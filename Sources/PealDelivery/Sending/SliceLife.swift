@@ -16,7 +16,7 @@ struct SliceLife: Sendable, Hashable {
     enum Halt: Sendable, Hashable {
         /// The message was paused or cancelled, or the process stops.
         case interrupted
-        /// The credential changed: the slice must be opened again.
+        /// The credential changed, or the slice must be sorted again: it must be opened again.
         case outdated
         /// The route is closed until then.
         case closed(until: Timestamp)

@@ -142,6 +142,7 @@ extension SliceRun {
                 }
             }
             let rulings = try await gate.rule(on: page, of: work.job, in: slice.id, isSorting: false, at: now)
+            if needs.sorting, !isProbe, try await mustSortAgain(page, rulings) { return .halted(.outdated) }
             // For each page: a rendering that contains the remaining lifetime is soon outdated.
             let variants = work.variants(
                 route: slice.id.route, access: terms.access, provider: terms.provider, now: context.time.now)
@@ -157,6 +158,24 @@ extension SliceRun {
                 "a page could not be read", metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
             return .halted(.unreadable)
         }
+    }
+
+    /// Whether the slice, which has a rate, must be sorted again, because it has become too early for devices of `page`,
+    /// such as when quiet hours begin: page by page, all such devices would use up the rate. A frequency cap may hold
+    /// back some on every page, so they are not worth sorting each time.
+    private func mustSortAgain(_ page: DevicePage, _ rulings: [PageRuling]) async throws -> Bool {
+        let isEarly = rulings.contains {
+            if case .hold(let hold) = $0.decision { hold.reason != .frequencyCap } else { false }
+        }
+        guard isEarly, isBulk, !slice.id.holdsAddresses,
+            try await context.gate.rates(of: work.job, in: slice.id).isLimited
+        else { return false }
+        if slice.attempt == 0, slice.doubt == 0 {
+            let ruled = Set(rulings.map(\.index))
+            let free = page.keys.indices.filter { !ruled.contains($0) }
+            try await context.gate.uncount(free.map { page.keys[$0] }, of: work.job, in: slice.id)
+        }
+        return true
     }
 
     /// For how long the devices of a message are used as they were when it was accepted.

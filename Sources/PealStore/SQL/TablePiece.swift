@@ -45,15 +45,15 @@ struct TablePiece: Sendable {
         return try connection.execute(deletion, rows: found).reduce(0, +)
     }
 
-    /// Sets `columns` in at most `limit` of the rows that `condition` selects. Returns in how many.
+    /// Sets columns to `values` in at most `limit` of the rows that `condition` selects. Returns in how many.
     func set(
-        _ columns: [String], to value: SQLValue, where condition: SQL, limit: Int, _ connection: any SQLConnection
+        _ values: KeyValuePairs<String, SQLValue>, where condition: SQL, limit: Int, _ connection: any SQLConnection
     ) throws -> Int {
         let found = try piece(where: condition, limit: limit, connection)
         guard !found.isEmpty else { return 0 }
-        let changes = columns.map { "\($0) = $\(key.count + 1)" }.joined(separator: ", ")
+        let changes = values.enumerated().map { "\($1.key) = $\(key.count + $0 + 1)" }.joined(separator: ", ")
         let statement = "UPDATE \(table) SET \(changes) WHERE \(matching)"
-        return try connection.execute(statement, rows: found.map { $0 + [value] }).reduce(0, +)
+        return try connection.execute(statement, rows: found.map { $0 + values.map(\.value) }).reduce(0, +)
     }
 
     private func piece(where condition: SQL, limit: Int, _ connection: any SQLConnection) throws -> [[SQLValue]] {

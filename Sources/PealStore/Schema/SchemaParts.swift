@@ -308,15 +308,16 @@ enum SchemaRemainders {
     ]
 }
 
-/// Finds an app's waiting slices, records whether they wait because of rules, and finds its moments that wait for the
-/// end of quiet hours.
+/// Slices that wait because of rules, found by when these were applied; those that wait for anything else; and moments
+/// that wait for the end of quiet hours.
 enum SchemaWaits {
     /// `ruled_at` is when the rules were applied to the slice's devices: 0 if that is unknown, null if they wait for
     /// anything else.
     static let statements = [
         "ALTER TABLE slice ADD COLUMN ruled_at BIGINT",
         "UPDATE slice SET ruled_at = 0 WHERE state IN (0, 3) AND attempt = 0",
-        "CREATE INDEX slice_waits ON slice (app, ready_at) WHERE state IN (0, 3)",
+        "CREATE INDEX slice_ruled ON slice (app, ruled_at) WHERE state IN (0, 3) AND ruled_at IS NOT NULL",
+        "CREATE INDEX slice_unruled ON slice (app, route, ready_at) WHERE state IN (0, 3) AND ruled_at IS NULL",
         "CREATE INDEX moment_quiet ON moment (app, due_at) WHERE state = 1 AND reason = 'QuietHours'",
     ]
 }

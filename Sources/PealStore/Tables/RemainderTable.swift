@@ -60,6 +60,16 @@ enum RemainderTable {
         "DELETE FROM remainder WHERE app = \(app) AND kind = \(Remainder.Kind.user) AND name = \(userID)"
     }
 
+    /// Begins one without a name again.
+    static func restart(
+        _ kind: Remainder.Kind, app: AppKey, object: Int64, _ now: Timestamp, dueAt: Timestamp
+    ) -> SQL {
+        """
+        UPDATE remainder SET began_at = \(now), due_at = \(dueAt)
+        WHERE app = \(app) AND kind = \(kind) AND name = '' AND object = \(object)
+        """
+    }
+
     static func matching(_ remainder: Remainder) -> SQL {
         "kind = \(remainder.kind) AND number = \(remainder.number)"
     }
@@ -99,6 +109,13 @@ extension StoreSession {
                 "began_at": now, "due_at": dueAt ?? now,
             ])
             """)
+    }
+
+    /// Like `leave`, but one that was left before for the same object begins again instead, so that there is never more
+    /// than one, however often requests repeat the change.
+    func leaveOnce(_ kind: Remainder.Kind, app: AppKey, object: Int64 = 0, now: Timestamp, dueAt: Timestamp) throws {
+        let count = try connection.execute(RemainderTable.restart(kind, app: app, object: object, now, dueAt: dueAt))
+        if count == 0 { try leave(kind, app: app, object: object, now: now, dueAt: dueAt) }
     }
 
     /// Completes changes that requests began, at most about `limit` rows. Returns how many rows it changed.

@@ -4,34 +4,32 @@ internal import PealCore
 /// an app's rules, this is what waits because of rules; after a credential changed or was found to work, it is what
 /// waits for another attempt with it.
 enum WaitReview {
-    /// The delay of a review. By then, every server has read the new rules, or heard of the new credential.
-    static let delaySeconds: Int64 = 2
-    /// When a review of rules is repeated, because devices to which the former rules were applied before the change may
-    /// have been settled since.
+    /// When the one of a credential begins. Until then, every server has heard of the new one.
+    static let credentialDelaySeconds: Int64 = 2
+    /// When the one of rules begins. Until then, every server has read the new rules; what they are applied to later is
+    /// not reviewed, so that nothing is reviewed twice.
+    static let rulesDelaySeconds: Int64 = 5
+    /// When the one of rules is repeated: devices to which the former rules were applied before the change may have
+    /// been settled since.
     static let watchSeconds: Int64 = 60
-    /// How long after the change the former rules may still have been applied, by a server that had read them just
-    /// before the change was committed.
-    private static let graceSeconds: Int64 = 5
 
-    /// Slices that wait because of rules, or would if their message were not paused. If rules seem to have been applied
-    /// far in the future, the clock was set back since.
-    static func ruledSlices(_ app: AppKey, changedAt: Timestamp, _ now: Timestamp) -> SQL {
-        """
-        \(slices(app, now)) AND ruled_at IS NOT NULL
-            AND (ruled_at <= \(changedAt + .seconds(graceSeconds)) OR ruled_at > \(AheadOfTime.horizon(now)))
-        ORDER BY ready_at
-        """
+    /// Slices that wait because of rules, or would if their message were not paused.
+    static func ruledSlices(_ app: AppKey, changedAt: Timestamp) -> SQL {
+        "\(slices(app)) AND ruled_at < \(changedAt + .seconds(rulesDelaySeconds)) ORDER BY ruled_at"
+    }
+
+    /// Those to which rules were applied before the clock was set back.
+    static func ruledSlicesAhead(_ app: AppKey, _ now: Timestamp) -> SQL {
+        "\(slices(app)) AND ruled_at > \(AheadOfTime.horizon(now)) ORDER BY ruled_at"
     }
 
     /// Slices on a route that wait for anything else.
     static func retries(_ app: AppKey, route: Int64, _ now: Timestamp) -> SQL {
-        "\(slices(app, now)) AND route = \(route) AND ruled_at IS NULL ORDER BY ready_at"
+        "\(slices(app)) AND route = \(route) AND ready_at > \(now) AND ruled_at IS NULL ORDER BY ready_at"
     }
 
-    private static func slices(_ app: AppKey, _ now: Timestamp) -> SQL {
-        """
-        app = \(app) AND state IN (\(code: Slice.State.waiting), \(code: Slice.State.held)) AND ready_at > \(now)
-        """
+    private static func slices(_ app: AppKey) -> SQL {
+        "app = \(app) AND state IN (\(code: Slice.State.waiting), \(code: Slice.State.held))"
     }
 
     /// Moments that wait for the end of quiet hours.
@@ -45,30 +43,34 @@ enum WaitReview {
 
 extension StoreSession {
     func reviewWaits(app: AppKey, now: Timestamp) throws {
-        try leave(.rules, app: app, now: now, dueAt: now + .seconds(WaitReview.delaySeconds))
+        try leaveOnce(.rules, app: app, now: now, dueAt: now + .seconds(WaitReview.rulesDelaySeconds))
     }
 
     func reviewRetries(at slot: CredentialSlot, now: Timestamp) throws {
         for route in slot.routes.map(\.route) {
-            try leave(
+            try leaveOnce(
                 .retries, app: slot.app, object: route.rawValue, now: now,
-                dueAt: now + .seconds(WaitReview.delaySeconds))
+                dueAt: now + .seconds(WaitReview.credentialDelaySeconds))
         }
     }
 
+    /// A slice that is reviewed no longer waits because of rules, and so is not found again.
     /// - Parameter changedAt: when the rules changed.
     func reviewWaits(app: AppKey, changedAt: Timestamp, limit: Int, now: Timestamp) throws -> Piece {
-        let slices = WaitReview.ruledSlices(app, changedAt: changedAt, now)
-        let count = try TablePiece.slice.set(["ready_at"], to: now.stored, where: slices, limit: limit, connection)
-        let room = limit - count
-        let rest = try TablePiece.moment.set(
-            ["fallback_at", "due_at"], to: now.stored, where: WaitReview.moments(app, now), limit: room, connection)
-        return Piece(rows: count + rest, isComplete: count + rest < limit)
+        var room = limit
+        for slices in [WaitReview.ruledSlices(app, changedAt: changedAt), WaitReview.ruledSlicesAhead(app, now)] {
+            room -= try TablePiece.slice.set(
+                ["ready_at": now.stored, "ruled_at": .null(.int)], where: slices, limit: room, connection)
+        }
+        room -= try TablePiece.moment.set(
+            ["fallback_at": now.stored, "due_at": now.stored], where: WaitReview.moments(app, now), limit: room,
+            connection)
+        return Piece(rows: limit - room, isComplete: room > 0)
     }
 
     func reviewRetries(app: AppKey, route: Int64, limit: Int, now: Timestamp) throws -> Piece {
         let slices = WaitReview.retries(app, route: route, now)
-        let count = try TablePiece.slice.set(["ready_at"], to: now.stored, where: slices, limit: limit, connection)
+        let count = try TablePiece.slice.set(["ready_at": now.stored], where: slices, limit: limit, connection)
         return Piece(rows: count, isComplete: count < limit)
     }
 }
