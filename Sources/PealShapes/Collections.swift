@@ -46,6 +46,14 @@ extension Shape {
         }
     }
 
+    /// The topics of one device. The schema states the configured maximum, which `DeviceQuota` checks.
+    package static func topicsOfDevice(_ name: Shape<String> = .text()) -> Shape where Value == [String] {
+        let topics = texts(name, max: Limits.topicsPerDeviceMax)
+        return topics.described { describing in
+            topics.describe(describing).with("maxItems", .integer(describing.topicsPerDeviceMax))
+        }
+    }
+
     /// An object with one value for each name. Tolerant readers skip absent values.
     /// - Parameters:
     ///   - things: what the values are, in the plural, for error messages.

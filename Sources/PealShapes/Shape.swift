@@ -195,15 +195,18 @@ package struct Reading: ~Copyable {
     }
 }
 
-/// The policy and time for which a schema is written.
+/// The policy, the time and the configuration for which a schema is written.
 package struct Describing: Sendable {
     package let policy: Policy
     /// Times that must be in the future are later than this.
     package let now: Timestamp
+    /// How many topics a device may have.
+    package let topicsPerDeviceMax: Int
 
-    package init(policy: Policy, now: Timestamp) {
+    package init(policy: Policy, now: Timestamp, topicsPerDeviceMax: Int = Limits.topicsPerDeviceMax) {
         self.policy = policy
         self.now = now
+        self.topicsPerDeviceMax = topicsPerDeviceMax
     }
 
     /// The schema of an element, or of a required member: tolerant readers take an empty list for an empty object.

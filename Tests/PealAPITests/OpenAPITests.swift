@@ -151,6 +151,22 @@ struct OpenAPITests {
         }
     }
 
+    @Test("states the configured number of topics of a device")
+    func topicsOfDevice() async throws {
+        try await Fixture.open(options: APIOptions { $0.topicsPerDeviceMax = 7 }) { fixture in
+            let reply = try await fixture.call(.get, "/openapi.json", authorization: nil)
+            let schemas = try #require(reply.json["components"]?["schemas"])
+            let names = [
+                "NativeDeviceDraft", "NativeDeviceWithID", "NativeDeviceChange", "DeviceRegistration", "PivotalTagging",
+            ]
+            for name in names { #expect(schemas[name]?["properties"]?["topics"]?["maxItems"] == 7, "\(name)") }
+            // Topics that a device leaves do not count.
+            let change = schemas["PivotalTagChange"]?["properties"]
+            #expect(change?["subscribe"]?["maxItems"] == 7)
+            #expect(change?["unsubscribe"]?["maxItems"] == .integer(Limits.topicsPerDeviceMax))
+        }
+    }
+
     @Test("has the server's version, and is not sent again to clients that have it")
     func tagged() async throws {
         try await Fixture.open(options: APIOptions { $0.version = "7.8.9" }) { fixture in

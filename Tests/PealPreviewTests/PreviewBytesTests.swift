@@ -18,6 +18,8 @@ struct PreviewBytesTests {
         var options: JSON?
         var schedule: JSON?
         var method: JSON?
+        /// The app's.
+        var settings: JSON?
         /// From the request to the sending.
         var wait: Duration = .zero
 
@@ -62,6 +64,14 @@ struct PreviewBytesTests {
             testDescription: "scheduled", options: ["ttl_seconds": 600], schedule: ["at": instant(3600)],
             wait: .seconds(3600)),
         Case(testDescription: "scheduled without an expiry", schedule: ["at": instant(3600)], wait: .seconds(3600)),
+        // The first time zone is 14 hours ahead of UTC, so its clocks show the time after six hours.
+        Case(
+            testDescription: "in the first of the recipients' time zones", options: ["ttl_seconds": 600],
+            schedule: ["at": instant(20 * 3600), "in": "recipient_time_zone"],
+            settings: ["default_time_zone": "Pacific/Kiritimati"], wait: .seconds(6 * 3600)),
+        Case(
+            testDescription: "in the background", content: ["data": ["a": "b"]],
+            options: ["background": true, "collapse_key": "sync"]),
         Case(
             testDescription: "traditional in a window", audience: ["users": users],
             schedule: ["window": ["until": instant(2 * day)]], method: "traditional"),
@@ -82,6 +92,7 @@ struct PreviewBytesTests {
     @Test("shows the bytes that are sent", arguments: cases, lives)
     func bytes(_ test: Case, lifeSeconds: Int64) async throws {
         try await PreviewFixture.open(lifeSeconds: lifeSeconds) { fixture in
+            if let settings = test.settings { try await fixture.call(.patch, "", ["settings": settings], expect: 200) }
             let previewed = try await fixture.previewed(test.message)
             let sent = try await fixture.sent(test.message, after: test.wait)
             #expect(!sent.isEmpty)

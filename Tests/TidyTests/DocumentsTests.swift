@@ -122,6 +122,19 @@ import Testing
         }
     }
 
+    /// A newcomer must be able to follow them: fewer than 90 files for a push, fewer than 40 for a registration.
+    @Test("walk through few files, each once", arguments: [("Follow a push", 90), ("Follow a registration", 40)])
+    func walkLengths(section: String, filesBelow: Int) throws {
+        let text = try repository.file("docs/ARCHITECTURE.md").text
+        let start = try #require(text.range(of: "\n## \(section)\n")).upperBound
+        let lines = text[start...].components(separatedBy: "\n## ")[0].split(separator: "\n")
+        let files = lines.compactMap { $0.firstMatch(of: /^(\d+)\. `([^`]+)`/) }
+        #expect(files.count < filesBelow)
+        #expect(files.map { Int($0.output.1) } == Array(1...files.count))
+        #expect(Set(files.map(\.output.2)).count == files.count)
+        #expect(lines.contains { $0.contains("in \(files.count) files under `Sources/`") })
+    }
+
     @Test("avoid the phrases that docs/style.md lists, as do the sources and the names of tests")
     func phrases() throws {
         let style = try repository.file("docs/style.md").text

@@ -14,7 +14,9 @@ struct DeviceDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DeviceRoutes(services).all + SDKFiles.endpoints }
 
-    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DeviceDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        DeviceDocument.document(topicsPerDeviceMax: options.topicsPerDeviceMax)
+    }
 }
 
 extension Policy {

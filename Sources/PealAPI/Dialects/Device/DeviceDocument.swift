@@ -4,14 +4,17 @@ internal import PealShapes
 
 /// The OpenAPI description of the device API.
 enum DeviceDocument {
-    static var document: DialectDocument {
-        DialectDocument(
+    /// - Parameter topicsPerDeviceMax: as configured.
+    static func document(topicsPerDeviceMax: Int) -> DialectDocument {
+        let registering = Describing(
+            policy: .device, now: Timestamp(milliseconds: 0), topicsPerDeviceMax: topicsPerDeviceMax)
+        return DialectDocument(
             name: "Device", text: "Apps and web pages register their own devices and report for them.",
             dialect: DeviceDialect(), refusal: NativeDocument.refusal,
             pathParameters: [
                 .path("topic", NativeDocument.name, "The topic's name."), .path("id", .uuid, "The message's id."),
             ],
-            operations: registration + moments + files,
+            operations: [register(registering)] + registration + moments + files,
             schemas: eventSchemas)
     }
 
@@ -35,14 +38,17 @@ enum DeviceDocument {
                         "DeviceModelKey", .object([.required("kid", .text), .required("public_key", .text)])))),
         ]))
 
-    private static let registration: [APIOperation] = [
+    private static func register(_ describing: Describing) -> APIOperation {
         APIOperation(
             id: "deviceRegister", method: .post, path: "\(base)/register", summary: "Register this device",
             text: "With the present `device_token`, the request is about the token's device.",
             body: APIBody(schema: DeviceShapes.registration.schema(describing), examples: [("ios", example)]),
             answers: [
                 APIAnswer(201, "A new device.", registered), APIAnswer(200, "A known device.", registered),
-            ], refusals: [.conflict]),
+            ], refusals: [.conflict])
+    }
+
+    private static let registration: [APIOperation] = [
         APIOperation(
             id: "deviceWebKey", method: .get, path: "\(base)/web", summary: "The app's newest VAPID key",
             answers: [

@@ -59,7 +59,7 @@ enum NativeDeviceShapes {
     static func shared(identifiers name: String) -> ObjectShape<NativeDeviceDraft.Facts> {
         ObjectShape("NativeSharedFacts", NativeDeviceDraft.Facts()) {
             Entry("user_id", .text()) { $0.userID = $1 }
-            Entry("topics", .texts(max: Limits.topicsPerDeviceMax)) { $0.topics = $1 ?? [] }
+            Entry("topics", .topicsOfDevice()) { $0.topics = $1 ?? [] }
             Entry("locale", locale) { $0.locale = $1 }
             Entry("time_zone", timeZone) { $0.timeZone = $1 }
             Entry("os_version", .text()) { $0.detail.osVersion = $1 }

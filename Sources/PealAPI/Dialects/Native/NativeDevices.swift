@@ -233,28 +233,40 @@ extension NativeDocument {
     private static let shown = APIAnswer(200, "The device.", shownDevice)
     private static let made = APIAnswer(201, "The new device.", shownDevice)
 
+    static func registrations(_ describing: Describing) -> [APIOperation] {
+        [
+            APIOperation(
+                id: "putDevice", method: .put, path: device, summary: "Register or replace a device",
+                body: APIBody(schema: NativeDeviceShapes.draft.schema(describing), examples: [("ios", example)]),
+                answers: [shown, made], refusals: [.conflict]),
+            APIOperation(
+                id: "createDevice", method: .post, path: "\(app)/devices", summary: "Register a device",
+                text: "Without an id, the server generates one.",
+                body: APIBody(schema: NativeDeviceShapes.draftWithID.schema(describing), examples: [("ios", example)]),
+                answers: [shown, made], namesIdempotencyKey: false),
+            APIOperation(
+                id: "registerDevices", method: .post, path: "\(app)/devices:batch",
+                summary: "Register many devices in one transaction",
+                text: "Stores the valid devices and reports the invalid ones.",
+                body: APIBody(
+                    schema: NativeDevices.batch.schema(describing),
+                    examples: [("one", ["devices": [example]])]),
+                answers: [
+                    APIAnswer(
+                        200, "The result for each device, in order.",
+                        .component("NativeBatchResults", .object([.required("results", .list(batchResult))])))
+                ]),
+            APIOperation(
+                id: "changeDevice", method: .patch, path: device, summary: "Change a device",
+                text: "Absent members keep their values; null clears a member. A retired device requires its address.",
+                body: APIBody(
+                    schema: NativeDeviceShapes.change.change("NativeDeviceChange", describing),
+                    examples: [("user", ["user_id": "ann"])]),
+                answers: [shown], refusals: [.conflict]),
+        ]
+    }
+
     static let devices: [APIOperation] = [
-        APIOperation(
-            id: "putDevice", method: .put, path: device, summary: "Register or replace a device",
-            body: APIBody(schema: NativeDeviceShapes.draft.schema(strict), examples: [("ios", example)]),
-            answers: [shown, made], refusals: [.conflict]),
-        APIOperation(
-            id: "createDevice", method: .post, path: "\(app)/devices", summary: "Register a device",
-            text: "Without an id, the server generates one.",
-            body: APIBody(schema: NativeDeviceShapes.draftWithID.schema(strict), examples: [("ios", example)]),
-            answers: [shown, made], namesIdempotencyKey: false),
-        APIOperation(
-            id: "registerDevices", method: .post, path: "\(app)/devices:batch",
-            summary: "Register many devices in one transaction",
-            text: "Stores the valid devices and reports the invalid ones.",
-            body: APIBody(
-                schema: NativeDevices.batch.schema(strict),
-                examples: [("one", ["devices": [example]])]),
-            answers: [
-                APIAnswer(
-                    200, "The result for each device, in order.",
-                    .component("NativeBatchResults", .object([.required("results", .list(batchResult))])))
-            ]),
         APIOperation(
             id: "listDevices", method: .get, path: "\(app)/devices", summary: "List devices",
             parameters: page(.number) + [
@@ -262,13 +274,6 @@ extension NativeDocument {
                 .query("topic", .text, "Only devices in this topic."),
             ] + address, answers: [list(of: "NativeDevice", shownDevice)]),
         APIOperation(id: "getDevice", method: .get, path: device, summary: "Show a device", answers: [shown]),
-        APIOperation(
-            id: "changeDevice", method: .patch, path: device, summary: "Change a device",
-            text: "Absent members keep their values; null clears a member. A retired device requires its address.",
-            body: APIBody(
-                schema: NativeDeviceShapes.change.change("NativeDeviceChange", strict),
-                examples: [("user", ["user_id": "ann"])]),
-            answers: [shown], refusals: [.conflict]),
         APIOperation(
             id: "deleteDevice", method: .delete, path: device, summary: "Delete a device",
             answers: [APIAnswer(204, "Deleted.")]),

@@ -15,7 +15,9 @@ struct NativeDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { NativeRoutes(services).all }
 
-    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { NativeDocument.document(at: now) }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        NativeDocument.document(at: now, topicsPerDeviceMax: options.topicsPerDeviceMax)
+    }
 }
 
 extension DialectName {

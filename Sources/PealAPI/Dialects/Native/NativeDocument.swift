@@ -19,9 +19,11 @@ enum NativeDocument {
     static let shownEnvironment = Schema.component("NativeShownEnvironment", .words(Environment.self))
     static let dialect = Schema.component("NativeDialect", .words(keyKindNames))
 
-    /// - Parameter now: times that must be in the future are later than this.
-    static func document(at now: Timestamp) -> DialectDocument {
-        let describing = Describing(policy: .native, now: now)
+    /// - Parameters:
+    ///   - now: times that must be in the future are later than this.
+    ///   - topicsPerDeviceMax: as configured.
+    static func document(at now: Timestamp, topicsPerDeviceMax: Int = Limits.topicsPerDeviceMax) -> DialectDocument {
+        let describing = Describing(policy: .native, now: now, topicsPerDeviceMax: topicsPerDeviceMax)
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
@@ -29,9 +31,9 @@ enum NativeDocument {
     }
 
     private static func operations(_ describing: Describing) -> [APIOperation] {
-        apps + audit + admins + credentials + keys(describing) + devices + topics(describing) + segments
-            + messages(describing) + deliveries + channels + webhooks + campaigns + routes + statistics
-            + progress + savedMessages(describing) + signInLinks
+        apps + audit + admins + credentials + keys(describing) + registrations(describing) + devices
+            + topics(describing) + segments + messages(describing) + deliveries + channels + webhooks + campaigns
+            + routes + statistics + progress + savedMessages(describing) + signInLinks
     }
 
     /// The native API's policy, for schemas without a time that must be in the future.

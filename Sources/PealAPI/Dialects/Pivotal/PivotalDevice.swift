@@ -58,11 +58,11 @@ enum PivotalRegistrationShapes {
             "PivotalTags", names.map { .all($0) }, or: tagChange.shape.map { .change($0) }
         ).located()
 
-    private static let names = PivotalShapes.topicNames(max: Limits.topicsPerDeviceMax)
+    private static let names = PivotalShapes.topicsOfDevice
 
     private static let tagChange = ObjectShape("PivotalTagChange", PivotalRegistrationDraft.TagChange()) {
         Entry("subscribe", names) { $0.subscribe = $1 ?? [] }
-        Entry("unsubscribe", names) { $0.unsubscribe = $1 ?? [] }
+        Entry("unsubscribe", PivotalShapes.topicNames(max: Limits.topicsPerDeviceMax)) { $0.unsubscribe = $1 ?? [] }
     }
 }
 

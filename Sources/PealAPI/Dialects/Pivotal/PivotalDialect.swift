@@ -14,7 +14,9 @@ struct PivotalDialect: Dialect {
 
     func background(_ services: APIServices) -> [@Sendable () async -> Void] { [PivotalHeartbeat(services).run] }
 
-    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { PivotalDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        PivotalDocument.document(topicsPerDeviceMax: options.topicsPerDeviceMax)
+    }
 }
 
 extension Policy {

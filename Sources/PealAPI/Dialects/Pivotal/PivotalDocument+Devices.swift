@@ -3,27 +3,31 @@ internal import PealCore
 internal import PealShapes
 
 extension PivotalDocument {
-    static let registrations = [
-        APIOperation(
-            id: "pivotalRegister", method: .post, path: "/v1/registration", summary: "Register a device",
-            text: "Registering the same token again keeps its `device_uuid`.",
-            body: APIBody(
-                schema: PivotalRegistrationShapes.whole.schema(PivotalShapes.describing), examples: [("iPhone", iPhone)]
-            ),
-            answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
+    static func registrations(_ describing: Describing) -> [APIOperation] {
+        [
+            APIOperation(
+                id: "pivotalRegister", method: .post, path: "/v1/registration", summary: "Register a device",
+                text: "Registering the same token again keeps its `device_uuid`.",
+                body: APIBody(
+                    schema: PivotalRegistrationShapes.whole.schema(describing), examples: [("iPhone", iPhone)]),
+                answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
+            APIOperation(
+                id: "pivotalChangeDevice", method: .put, path: "/v1/registration/:id",
+                summary: "Change or create a device",
+                body: APIBody(
+                    schema: PivotalRegistrationShapes.change.schema(describing),
+                    examples: [("topics", change)]),
+                answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
+        ]
+    }
+
+    static let devices = [
         APIOperation(
             id: "pivotalCountDevices", method: .get, path: "/v1/registration/count",
             summary: "Count the active devices",
             answers: [APIAnswer(200, "A bare number.", .count)]),
         APIOperation(
             id: "pivotalGetDevice", method: .get, path: "/v1/registration/:id", summary: "Show a device",
-            answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
-        APIOperation(
-            id: "pivotalChangeDevice", method: .put, path: "/v1/registration/:id",
-            summary: "Change or create a device",
-            body: APIBody(
-                schema: PivotalRegistrationShapes.change.schema(PivotalShapes.describing),
-                examples: [("topics", change)]),
             answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
         APIOperation(
             id: "pivotalRemoveDevice", method: .delete, path: "/v1/registration/:id", summary: "Remove a device",
@@ -88,6 +92,25 @@ extension PivotalDocument {
         ),
     ]
 
+    static func tagDevices(_ describing: Describing) -> APIOperation {
+        APIOperation(
+            id: "pivotalTagDevices", method: .post, path: "/v1/tags/batch", summary: "Add tags to devices",
+            body: APIBody(schema: PivotalTagBatch.schema(describing)),
+            answers: [
+                APIAnswer(
+                    200, "The devices, as named in the request.",
+                    .object([
+                        .required("device_uuid", .list(.text)), .required("registration_token", .list(.text)),
+                    ])),
+                APIAnswer(
+                    400, "The devices that cannot have the tags. Nothing was changed.",
+                    .any(of: [
+                        .named("PivotalRefusal"),
+                        .list(.component("PivotalTagFault", .object([.required("error", .text)]))),
+                    ])),
+            ])
+    }
+
     static let tags = [
         APIOperation(
             id: "pivotalListTags", method: .get, path: "/v1/tags", summary: "List tags",
@@ -102,22 +125,6 @@ extension PivotalDocument {
         APIOperation(
             id: "pivotalCountTaggedOfPlatform", method: .get, path: "/v1/tags/count/:platform/:tag",
             summary: "Count a platform's devices with a tag", answers: [APIAnswer(200, "A bare number.", .count)]),
-        APIOperation(
-            id: "pivotalTagDevices", method: .post, path: "/v1/tags/batch", summary: "Add tags to devices",
-            body: APIBody(schema: PivotalTagBatch.schema),
-            answers: [
-                APIAnswer(
-                    200, "The devices, as named in the request.",
-                    .object([
-                        .required("device_uuid", .list(.text)), .required("registration_token", .list(.text)),
-                    ])),
-                APIAnswer(
-                    400, "The devices that cannot have the tags. Nothing was changed.",
-                    .any(of: [
-                        .named("PivotalRefusal"),
-                        .list(.component("PivotalTagFault", .object([.required("error", .text)]))),
-                    ])),
-            ]),
         APIOperation(
             id: "pivotalMakeTag", method: .post, path: "/v1/tags/:tag", summary: "Create a tag",
             answers: [APIAnswer(200, "The tag.", .object([.required("text", .text)]))]),

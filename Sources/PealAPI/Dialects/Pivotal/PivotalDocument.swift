@@ -4,15 +4,19 @@ internal import PealShapes
 
 /// The OpenAPI description of the Pivotal Push API.
 enum PivotalDocument {
-    static var document: DialectDocument {
-        DialectDocument(
+    /// - Parameter topicsPerDeviceMax: as configured.
+    static func document(topicsPerDeviceMax: Int) -> DialectDocument {
+        let registering = Describing(
+            policy: .pivotal, now: Timestamp(milliseconds: 0), topicsPerDeviceMax: topicsPerDeviceMax)
+        return DialectDocument(
             name: "Pivotal", text: "The API of Pivotal Push 1.8.", dialect: PivotalDialect(), refusal: refusal,
             pathParameters: [
                 .path("id", .text(1...Int.max), "Its id."),
                 .path("tag", .printable(1...Limits.nameCharactersMax), "A tag's name."),
                 .path("platform", .text(1...Int.max), "A platform's UUID or `os` name."),
             ],
-            operations: pushes + registrations + topics + tags + geofences + locations + [version, health])
+            operations: pushes + registrations(registering) + devices + topics + [tagDevices(registering)] + tags
+                + geofences + locations + [version, health])
     }
 
     private static let refusal = Schema.object([

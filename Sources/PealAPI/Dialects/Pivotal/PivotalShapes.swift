@@ -23,6 +23,9 @@ enum PivotalShapes {
     /// Distinct names of topics.
     static func topicNames(max: Int) -> Shape<[String]> { .texts(topicName, max: max).map(\.distinctTexts) }
 
+    /// The distinct topics of one device.
+    static let topicsOfDevice = Shape.topicsOfDevice(topicName).map(\.distinctTexts)
+
     /// A topic's name in lower case, because the dialect ignores letter case. Clients may write Σ at the end of a word
     /// as ς.
     static func lowered(_ name: String) -> String {

@@ -262,7 +262,7 @@ struct PivotalTagBatch {
         var tags: [Result<[String], PealError>] = []
     }
 
-    static let schema = taggings.describe(PivotalShapes.describing)
+    static func schema(_ describing: Describing) -> Schema { taggings.describe(describing) }
 
     /// The shape of one device accepts any value, so that an error in one device is reported for that device only.
     private static let taggings = Shape.list(
@@ -276,7 +276,7 @@ struct PivotalTagBatch {
             }
         }.shape, max: Limits.devicesPerBatchMax)
 
-    private static let names = PivotalShapes.topicNames(max: Limits.topicsPerDeviceMax)
+    private static let names = PivotalShapes.topicsOfDevice
 
     private static func draft(
         _ tagging: Tagging, _ name: String, _ value: String, _ rules: AddressRules
