@@ -40,6 +40,10 @@ struct DevtodevPayloadTests {
             #"{"aps":{"alert":{"body":"b"},"mutable-content":1},"#
                 + #""_mediaAttachments":[{"type":"image","url":"https://d/p.gif"}]}"#),
         Case(
+            #"{"text":"b","attachment":{"type":"Video","url":"https://d/v"}}"#,
+            #"{"aps":{"alert":{"body":"b"},"mutable-content":1},"#
+                + #""_mediaAttachments":[{"type":"video","url":"https://d/v"}]}"#),
+        Case(
             #"{"text":"b","interactive":{"template":"dtd_accept.open_decline.dismiss","buttons":["#
                 + #"{"id":"accept","action":{"url":"http://a"}}]}}"#,
             #"{"aps":{"alert":{"body":"b"},"category":"dtd_accept.open_decline.dismiss"},"#
@@ -88,6 +92,9 @@ struct DevtodevPayloadTests {
                 + #"\"activationMode\":\"background\",\"_d\":\"d\"},"#
                 + #"{\"id\":\"b\",\"activationMode\":\"foreground\"}]}"}"#
         ),
+        Case(
+            #"{"text":"b","interactive":{"buttons":[{"id":"a","handling":"Background"}]}}"#,
+            #"{"alert":"b","_interactive":"{\"buttons\":[{\"id\":\"a\",\"activationMode\":\"background\"}]}"}"#),
     ]
 
     @Test("for Android is a data message of texts under the SDK's keys", arguments: androidCases)

@@ -140,7 +140,7 @@ import Testing
             (["topics": "a\u{7}"], "control characters"),
             (
                 ["topics": "", "users": "ann", "where": #"{"topic":"a"}"#, "window_until": "2026-11-22T08:00"],
-                "a message with a window is for 1 to"
+                "a message with a window is for 1 to 1000 users; only platforms may narrow it"
             ),
             (
                 ["topics": "", "users": "ann", "ttl": "1", "window_until": "2026-11-23T08:00"],

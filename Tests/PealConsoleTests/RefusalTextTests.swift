@@ -33,6 +33,10 @@ import Testing
                 "das Zertifikat gilt für com.example.cheese, com.example.cheese.voip"
             ),
             ("plattform is unknown; did you mean platform?", "plattform ist unbekannt; ist platform gemeint?"),
+            (
+                "a message with a window is for 1 to 1000 users; only platforms may narrow it",
+                "eine Nachricht mit Zeitfenster ist für 1 bis 1000 Personen; nur Plattformen dürfen sie einschränken"
+            ),
             ("web: something new", "web: something new"),
             ("something new", "something new"),
             ("", ""),

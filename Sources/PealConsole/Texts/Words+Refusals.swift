@@ -146,8 +146,8 @@ extension Word {
             "{} must be in the future, at most {} days from now",
             "{} muss in der Zukunft liegen, höchstens in {} Tagen"),
         Word(
-            "a message with a window is for 1 to {} users: {}",
-            "eine Nachricht mit Zeitfenster ist für 1 bis {} Personen: {}"),
+            "a message with a window is for 1 to {} users; only platforms may narrow it",
+            "eine Nachricht mit Zeitfenster ist für 1 bis {} Personen; nur Plattformen dürfen sie einschränken"),
         Word(
             "the lifetime must be a whole number, at most 10 years",
             "die Lebensdauer muss eine ganze Zahl sein, höchstens 10 Jahre"),

@@ -176,12 +176,8 @@ enum DevtodevAppleShapes {
             Entry("url", url) { $0.url = $1 }
         }.shape)
 
-    private static let types = ["image", "audio", "video"]
-
-    private static let type = Shape.text().checked { type, reading throws(PealError) in
-        guard types.contains(type) else { throw reading.refusal("must be image, audio or video") }
-        return type
-    }.described { _ in .component("DevtodevAttachmentType", .words(types)) }
+    private static let type = Shape<String>.words(
+        "DevtodevAttachmentType", ["image", "audio", "video"].map { ($0, $0) }, expected: "image, audio or video")
 
     private static let url = Shape.text(bytes: Limits.imageURLBytesMax).matching(
         #"[Hh][Tt][Tt][Pp][Ss]://[^\u0000-\u0020\u007f]*"#, "must be an https URL"
@@ -265,14 +261,8 @@ enum DevtodevAndroidShapes {
         Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
     }
 
-    private static let handlings = ["foreground", "background"]
-
-    private static let handling = Shape.text().checked { word, reading throws(PealError) in
-        guard handlings.contains(word) else {
-            throw reading.refusal("must be foreground or background")
-        }
-        return word
-    }.described { _ in .component("DevtodevHandling", .words(handlings)) }
+    private static let handling = Shape<String>.words(
+        "DevtodevHandling", ["foreground", "background"].map { ($0, $0) }, expected: "foreground or background")
 }
 
 extension Rule {

@@ -283,7 +283,7 @@ struct NativeMessageReader {
         else {
             throw .invalid(
                 "audience",
-                "a message with a window is for 1 to \(Limits.momentUsersMax) users: audience.users and platforms")
+                "a message with a window is for 1 to \(Limits.momentUsersMax) users; only platforms may narrow it")
         }
         guard life.end >= window.lastInstant || life.end > window.until, draft.options.life?.isOneAttempt != true else {
             var name = "expires_at"
