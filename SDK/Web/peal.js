@@ -54,7 +54,8 @@ export class PealError extends Error {
 
 /** Whether this browser can receive pushes. */
 export function isSupported() {
-  return "serviceWorker" in navigator && "PushManager" in globalThis && "Notification" in globalThis;
+  const isPush = "PushManager" in globalThis && "Notification" in globalThis;
+  return isPush && "serviceWorker" in navigator && "locks" in navigator;
 }
 
 /**

@@ -711,6 +711,12 @@ def test_a_browser_that_cannot_store_anything_is_unsupported(browser, api, name)
     assert answer["error"] == "unsupported" and "disk is full" in answer["message"], answer
 
 
+def test_a_browser_without_locks_is_unsupported(browser, api):
+    browser.page.evaluate("delete Navigator.prototype.locks")
+    assert not browser.page.evaluate("peal.isSupported()")
+    assert browser.connect(api.url, api.key)["error"] == "unsupported"
+
+
 def test_a_person_may_decline_notifications(chromium, pages, api):
     context = chromium.new_context()
     try:

@@ -147,6 +147,8 @@ if (document.querySelector(".door")) {
   remember(null);
 } else {
   sessionStorage.removeItem(LOST);
+  // The page that shows it again keeps it under a key of its own.
+  if (lost?.isAgain && !lost.isLost) sessionStorage.removeItem(lost.key);
   const forms = [...document.querySelectorAll("form[data-keep]")];
   const sent = forms.find((form) => form.matches("[data-sent]"));
   // A link to the current page reuses the history entry, but opens an empty form.
