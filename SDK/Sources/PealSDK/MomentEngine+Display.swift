@@ -78,7 +78,8 @@ extension MomentEngine {
         do {
             try await add(message, isSilent: isSilent)
         } catch {
-            try parts.state.update { $0.displayFailed(message.id, now: Self.now($0, parts)) }
+            // If an earlier wake may have displayed it, the entry stays in `intent`, so that it never alerts again.
+            if !isSilent { try parts.state.update { $0.displayFailed(message.id, now: Self.now($0, parts)) } }
             return false
         }
         try confirm(message.id)

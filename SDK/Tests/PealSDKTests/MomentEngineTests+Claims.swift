@@ -113,6 +113,23 @@ extension MomentEngineTests {
         #expect(exchange.bodies("events").last?.contains("shown") == true)
     }
 
+    @Test("does not alert again when the notification centre refuses to show again what may have been displayed")
+    func refusedAgain() async {
+        let presenter = presenter
+        let isFull = Locked(true)
+        let peal = peal(
+            exchange(), state: Disk(box: ledger) { isFull.now && presenter.state.now.displayed[uuid(7)] != nil })
+        await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
+        isFull.with { $0 = false }
+        presenter.state.with { ($0.displayed, $0.failures) = ([:], 1) }
+        _ = await peal.didReceive(push(1))
+        #expect(ledger.now[uuid(7)]?.stage == .intent)
+        _ = await peal.didReceive(push(2))
+        #expect(ledger.now[uuid(7)]?.stage == .shown)
+        #expect(presenter.state.now.alerts == [uuid(7): 1] && presenter.state.now.silent == [uuid(7): 1])
+    }
+
     @Test("keeps the claim when the notification centre fails, and says so when the person allows no notifications")
     func boardFails() async {
         let exchange = exchange()
