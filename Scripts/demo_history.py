@@ -39,9 +39,9 @@ class History:
         messages = [self.send(names, campaign, TITLES[day % len(TITLES)]) for day in range(days)]
         connection = sqlite3.connect(self.database, timeout=30, isolation_level=None)
         try:
-            self.wait(connection)
-            connection.execute("BEGIN IMMEDIATE")
             number, = connection.execute("SELECT app FROM app WHERE id = ?", (uuid.UUID(self.app).bytes,)).fetchone()
+            self.wait(connection, number)
+            connection.execute("BEGIN IMMEDIATE")
             self.install(connection, number)
             for day, message in enumerate(reversed(messages)):
                 self.age(connection, number, uuid.UUID(message).bytes, (day + 2) * DAY)
@@ -80,11 +80,11 @@ class History:
             "audience": {"users": names}, "content": {"title": title, "body": "Start now: it takes five minutes."},
             "campaign_id": campaign, "method": "ab_test", "schedule": {"window": {"until": until.isoformat()}}})["id"]
 
-    def wait(self, connection, seconds=180):
-        """Until the alerts of the arm that is sent at once are out."""
+    def wait(self, connection, app, seconds=180):
+        """Until the app's alerts of the arm that is sent at once are out."""
         end = time.monotonic() + seconds
-        waiting = "SELECT COUNT(*) FROM moment WHERE state = ? OR arm <> ? AND state < ?"
-        while connection.execute(waiting, (MOMENT_SENDING, CONTEXT_AWARE, MOMENT_SENT)).fetchone()[0]:
+        waiting = "SELECT COUNT(*) FROM moment WHERE app = ? AND (state = ? OR arm <> ? AND state < ?)"
+        while connection.execute(waiting, (app, MOMENT_SENDING, CONTEXT_AWARE, MOMENT_SENT)).fetchone()[0]:
             if time.monotonic() > end:
                 raise RuntimeError("the alerts of the experiment were not sent in time")
             time.sleep(0.1)
