@@ -74,6 +74,13 @@ class ConsoleFixture:
             })["id"])
         return app, found
 
+    def send_slowly(self, app, devices, title="Slowly"):
+        """Registers that many devices, and sends them a message of five devices a second. Returns its id."""
+        self.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+            {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(devices)]})
+        return self.peal.post(f"/apps/{app}/messages", {
+            "audience": {"topics": ["all"]}, "content": {"title": title}, "options": {"rate_per_second": 5}})["id"]
+
     def fault(self, device, fault):
         """Makes the simulated network answer a device in that way."""
         request = urllib.request.Request(

@@ -3,7 +3,6 @@ topics, webhooks, exports and sign-in links; with the rules and screenshots of `
 
 import json
 import re
-import secrets
 import sqlite3
 import sys
 import threading
@@ -417,10 +416,7 @@ def test_a_draft_is_saved_finished_and_sent(admin, fixture):
 
 def test_the_rate_changes_while_a_message_is_sent(admin, fixture):
     app, _ = fixture.app("Pace", devices=0)
-    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
-        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(400)]})
-    message = fixture.peal.post(f"/apps/{app}/messages", {
-        "audience": {"topics": ["all"]}, "content": {"title": "Slowly"}, "options": {"rate_per_second": 5}})["id"]
+    message = fixture.send_slowly(app, devices=400)
     page = admin.page
     admin.open(f"apps/{app}/messages/{message}")
     expect(page.locator("[data-state=sending]")).to_be_visible(timeout=30_000)
@@ -448,10 +444,7 @@ def test_the_rate_changes_while_a_message_is_sent(admin, fixture):
 
 def test_a_message_page_follows_what_others_do_and_how_it_ends(admin, fixture):
     app, _ = fixture.app("Followed", devices=0)
-    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
-        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(100)]})
-    message = fixture.peal.post(f"/apps/{app}/messages", {
-        "audience": {"topics": ["all"]}, "content": {"title": "Slowly"}, "options": {"rate_per_second": 5}})["id"]
+    message = fixture.send_slowly(app, devices=100)
     page = admin.page
     admin.open(f"apps/{app}/messages/{message}")
     expect(page.locator("#details")).to_contain_text("First sent")
@@ -476,10 +469,7 @@ def test_a_message_page_follows_what_others_do_and_how_it_ends(admin, fixture):
 
 def test_a_message_that_is_cancelled_while_it_is_sent_counts_to_the_end(admin, fixture):
     app, _ = fixture.app("Cancelled", devices=0)
-    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
-        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(200)]})
-    message = fixture.peal.post(f"/apps/{app}/messages", {
-        "audience": {"topics": ["all"]}, "content": {"title": "No"}, "options": {"rate_per_second": 5}})["id"]
+    message = fixture.send_slowly(app, devices=200, title="No")
     page = admin.page
     page.on("dialog", lambda dialog: dialog.accept())
     admin.open(f"apps/{app}/messages/{message}")

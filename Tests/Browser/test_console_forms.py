@@ -80,8 +80,8 @@ def test_a_result_that_is_loaded_again_keeps_what_was_typed(admin, fixture):
     assert messages(fixture, app) == []
 
 
-def test_a_refused_form_is_loaded_again_without_its_secret(admin, fixture):
-    app, _ = fixture.app("Reload refused", devices=0)
+def refuse_a_webhook(admin, app):
+    """Fills in the form of a webhook to a host that is not allowed, and sends it."""
     page = admin.page
     admin.open(f"apps/{app}/webhooks")
     page.get_by_label("Name", exact=True).fill("crm")
@@ -89,6 +89,12 @@ def test_a_refused_form_is_loaded_again_without_its_secret(admin, fixture):
     page.get_by_label("Secret").fill("typed-once")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_a_refused_form_is_loaded_again_without_its_secret(admin, fixture):
+    app, _ = fixture.app("Reload refused", devices=0)
+    page = admin.page
+    refuse_a_webhook(admin, app)
     page.reload(wait_until="commit")
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.get_by_label("URL")).to_have_value("http://elsewhere.example.com/hook")
@@ -137,12 +143,7 @@ def test_reloading_keeps_one_copy_of_what_was_typed(admin, fixture):
     def key():
         return page.evaluate("history.state?.key ?? null")
 
-    admin.open(f"apps/{app}/webhooks")
-    page.get_by_label("Name", exact=True).fill("crm")
-    page.get_by_label("URL").fill("http://elsewhere.example.com/hook")
-    page.get_by_label("Secret").fill("typed-once-and-long-enough")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_be_visible()
+    refuse_a_webhook(admin, app)
     copies = kept(page).count("elsewhere")
     for _ in range(3):
         former = key()
@@ -155,12 +156,7 @@ def test_reloading_keeps_one_copy_of_what_was_typed(admin, fixture):
 def test_signing_out_forgets_what_was_typed(admin, fixture):
     app, _ = fixture.app("Forgotten", devices=0)
     page = admin.page
-    admin.open(f"apps/{app}/webhooks")
-    page.get_by_label("Name", exact=True).fill("crm")
-    page.get_by_label("URL").fill("http://elsewhere.example.com/hook")
-    page.get_by_label("Secret").fill("typed-once-and-long-enough")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_be_visible()
+    refuse_a_webhook(admin, app)
     assert "elsewhere" in kept(page)
     page.get_by_role("button", name="Sign out").filter(visible=True).click()
     page.wait_for_url("**/sign-in")

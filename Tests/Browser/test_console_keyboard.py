@@ -1,7 +1,5 @@
 """The console with the keyboard alone: what Tab reaches, in which order, and that the focus can be seen and is not lost."""
 
-import secrets
-
 import pytest
 from playwright.sync_api import expect
 
@@ -187,10 +185,7 @@ def test_a_refused_form_puts_the_focus_on_the_invalid_field(admin, furnished):
 
 def test_the_focus_stays_while_a_message_changes_below_it(admin, fixture):
     app, _ = fixture.app("Focus", devices=0)
-    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
-        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(40)]})
-    message = fixture.peal.post(f"/apps/{app}/messages", {
-        "audience": {"topics": ["all"]}, "content": {"title": "Slowly"}, "options": {"rate_per_second": 5}})["id"]
+    message = fixture.send_slowly(app, devices=40)
     page = admin.page
     admin.open(f"apps/{app}/messages/{message}")
     expect(page.locator("[data-state=sending]")).to_be_visible(timeout=30_000)

@@ -170,11 +170,8 @@ extension SliceRun {
         guard isEarly, isBulk, !slice.id.holdsAddresses,
             try await context.gate.rates(of: work.job, in: slice.id).isLimited
         else { return false }
-        if slice.attempt == 0, slice.doubt == 0 {
-            let ruled = Set(rulings.map(\.index))
-            let free = page.keys.indices.filter { !ruled.contains($0) }
-            try await context.gate.uncount(free.map { page.keys[$0] }, of: work.job, in: slice.id)
-        }
+        let ruled = Set(rulings.map(\.index))
+        await uncount(page.keys.indices.filter { !ruled.contains($0) }.map { page.keys[$0] })
         return true
     }
 

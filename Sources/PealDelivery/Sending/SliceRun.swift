@@ -144,7 +144,7 @@ struct SliceRun: Sendable {
     private mutating func settle(_ next: SliceLife.Next) async -> SliceLife.Event {
         let conclusion = conclusion
         defer { finishGroup() }
-        await uncountUntried()
+        await uncount(group.flatMap(\.untried))
         let left = max(0, unsettled - (conclusion?.log.count ?? 0))
         let settlements = settlements(of: conclusion, left: left, next)
         let (earlier, askedAt) = (slice.counts, context.time.uptime)
@@ -190,12 +190,12 @@ struct SliceRun: Sendable {
 
     /// A message counts for a device's frequency cap before it is sent. If it was not sent, the count is removed while
     /// the lease holds: afterwards, another worker may send it.
-    private func uncountUntried() async {
+    func uncount(_ keys: [DeviceKey]) async {
         guard slice.attempt == 0, slice.doubt == 0, let end = context.leases.end(of: slice.lease),
             context.time.uptime < end
         else { return }
         do {
-            try await context.gate.uncount(group.flatMap(\.untried), of: work.job, in: slice.id)
+            try await context.gate.uncount(keys, of: work.job, in: slice.id)
         } catch {
             context.logger.error(
                 "devices that were not sent to still count for a frequency cap",
