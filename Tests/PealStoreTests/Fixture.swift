@@ -155,13 +155,3 @@ extension MomentVerbs {
         try await schedule(draft, VerbCall(actor: "test", now: draft.createdAt))
     }
 }
-
-/// Offers leases, and ignores everything that it is given.
-struct SilentEngine: DeliveryEngine {
-    let leaseOffer: LeaseOffer? = LeaseOffer(
-        owner: "test", interruptions: 0, leaseUntil: Timestamp(milliseconds: 4_000_000_000_000), madeAt: .zero)
-    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
-    func wake() {}
-    func interrupt(_ message: MessageID) {}
-    func credentialsChanged(at slot: CredentialSlot) {}
-}
