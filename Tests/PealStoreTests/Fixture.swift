@@ -116,6 +116,10 @@ struct Fixture: Sendable {
         try await store.read { [app] in try $0.message(app: app, id: id)?.state }
     }
 
+    func dueWebhooks() async throws -> [WebhookReference] {
+        try await store.read { [now] in try $0.dueWebhooks(now: now) }
+    }
+
     func lease(_ route: Route = .apnsProduction, limit: Int = 100, owner: String = "me") async throws -> [Slice] {
         try await store.write(.control) { [app, now] in
             try $0.lease(
