@@ -11,11 +11,9 @@ last line. Exits with 1 if any read takes longer than `--limit-ms`, or a page is
 import argparse
 import http.cookiejar
 import json
-import os
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +21,7 @@ import urllib.parse
 import urllib.request
 
 import experiment
-from fanout import ADMIN, Setup as FanoutSetup, call, device_token, wait_for
+from fanout import ADMIN, Setup as FanoutSetup, call, start_peal
 
 PAGE_BYTES_MAX = 100_000
 SEGMENT = {"where": {"and": [{"topic": "tenth"}, {"locale": "de"}]}}
@@ -32,18 +30,12 @@ SEGMENT = {"where": {"and": [{"topic": "tenth"}, {"locale": "de"}]}}
 class Setup(FanoutSetup):
     """The setup of `fanout.py`, whose devices have users, locales and zones."""
 
-    def register(self, start):
+    def fields(self, number):
+        topics = ["all", f"topic-{number % 200}"] + (["tenth"] if number % 10 == 0 else [])
         zones = ["Europe/Vienna", "Europe/London", "America/Denver"]
-        devices = []
-        for number in range(start, min(start + 1000, self.options.devices)):
-            topics = ["all", f"topic-{number % 200}"] + (["tenth"] if number % 10 == 0 else [])
-            devices.append({
-                "platform": "ios", "address": device_token(number), "user_id": f"person-{number}", "topics": topics,
-                "locale": ["de", "en", "it"][number % 3], "time_zone": zones[number % 3], "app_version": "3.1"})
-        failed = [item for item in call("POST", f"{self.app}/devices:batch", {"devices": devices})["results"]
-                  if "error" in item]
-        if failed:
-            sys.exit(f"registration refused: {failed[0]}")
+        return {
+            "user_id": f"person-{number}", "topics": topics, "locale": ["de", "en", "it"][number % 3],
+            "time_zone": zones[number % 3], "app_version": "3.1"}
 
 
 class Console:
@@ -77,16 +69,12 @@ class Console:
 
 def start(options, folder):
     """Starts the server again, with an access log."""
-    port_file = folder / "port"
-    port_file.unlink(missing_ok=True)
     log = folder / "access.log"
-    environment = dict(
-        os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(port_file), PEAL_ADMIN_TOKEN=ADMIN,
-        PEAL_STORE_URL=f"sqlite:{folder}/peal.db", PEAL_LOG_LEVEL="info")
     with log.open("wb") as output:
-        peal = subprocess.Popen(
-            [str(pathlib.Path(options.binaries) / "peal"), "serve"], env=environment, stdout=output, stderr=output)
-    return peal, f"http://127.0.0.1:{int(wait_for(port_file, peal, 300))}", log
+        peal, base = start_peal(
+            options.binaries, folder / "port", log=output, PEAL_STORE_URL=f"sqlite:{folder}/peal.db",
+            PEAL_LOG_LEVEL="info")
+    return peal, base.removesuffix("/peal/v1"), log
 
 
 def fill(options, folder):

@@ -11,15 +11,13 @@ rows are left, or if p99.9 of the requests during the deletion exceeds `--limit-
 import argparse
 import concurrent.futures
 import json
-import pathlib
 import sqlite3
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
 
-from fanout import ROOT, call
+from fanout import ROOT, call, run
 from programs import Programs
 
 TOPICS = ["all", "half"]
@@ -169,16 +167,7 @@ def main():
     parser.add_argument("--limit-ms", type=float, default=100)
     parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
-        setup = Setup(options, pathlib.Path(folder))
-        try:
-            setup.prepare()
-            result = measure(setup, options)
-        finally:
-            setup.stop()
-    for name, value in result.items():
-        print(f"{name:>20}  {value}")
-    print(json.dumps(result))
+    result = run(Setup, measure, options)
     if result["rows_left"] or result["during_accept_ms"][2] > options.limit_ms:
         sys.exit("a figure exceeds its limit")
 

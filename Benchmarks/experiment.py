@@ -10,19 +10,17 @@ line. Exits with 1 if the figures of the experiment are wrong, or if a read take
 """
 import argparse
 import json
-import os
 import pathlib
 import random
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
 
-from fanout import ADMIN, ROOT, call, stop, wait_for
+from fanout import ADMIN, ROOT, call, start_peal, stop
 
 DAY = 86_400_000
 # How long after its window a message is added to the experiment's sums.
@@ -33,13 +31,7 @@ MOMENT_SENT, MESSAGE_SENT = 5, 5
 
 
 def start(options, folder):
-    port_file = folder / "port"
-    port_file.unlink(missing_ok=True)
-    environment = dict(
-        os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(port_file), PEAL_ADMIN_TOKEN=ADMIN,
-        PEAL_STORE_URL=f"sqlite:{folder / 'peal.db'}", PEAL_LOG_LEVEL="warning")
-    peal = subprocess.Popen([str(pathlib.Path(options.binaries) / "peal"), "serve"], env=environment)
-    return peal, f"http://127.0.0.1:{int(wait_for(port_file, peal))}/peal/v1"
+    return start_peal(options.binaries, folder / "port", PEAL_STORE_URL=f"sqlite:{folder / 'peal.db'}")
 
 
 def copies(database, table, where, **values):

@@ -49,6 +49,19 @@ def wait_for(path, process, seconds=30):
     sys.exit(f"{path} did not appear")
 
 
+def start_peal(binaries, port_file, command=(), log=None, **environment):
+    """Starts a server with this configuration. Returns its process and the URL of its native API.
+
+    `command` precedes the program's path, and the log goes to `log` instead of this process's standard error.
+    """
+    port_file.unlink(missing_ok=True)
+    own = {"PEAL_HTTP_PORT": "0", "PEAL_HTTP_PORT_FILE": str(port_file), "PEAL_ADMIN_TOKEN": ADMIN}
+    process = subprocess.Popen(
+        [*command, str(pathlib.Path(binaries) / "peal"), "serve"],
+        env={**os.environ, "PEAL_LOG_LEVEL": "warning", **own, **environment}, stderr=log)
+    return process, f"http://127.0.0.1:{int(wait_for(port_file, process, 300))}/peal/v1"
+
+
 def stop(*processes):
     """Ends the processes, by force if they do not stop within a minute."""
     for process in processes:
@@ -147,16 +160,16 @@ class Setup:
             pinned(0, [str(binaries / "peal-sim"), "--directory", str(directory), "--mode", "fast"]),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.sim = self.networks(json.loads(wait_for(directory / "simulator.json", self.simulator)))
-        environment = dict(
-            os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL=log_level, **self.store(),
-            **self.network.environment(self.sim, options))
         with open(folder / "log", "w") as log:
-            self.peal = subprocess.Popen(
-                pinned(1, [str(binaries / "peal"), "serve"]), env=environment,
-                stderr=None if log_level == "warning" else log)
-        port = int(wait_for(folder / "port", self.peal))
-        self.base = f"http://127.0.0.1:{port}/peal/v1"
+            self.peal, self.base = start_peal(
+                binaries, folder / "port", pinned(1, []), None if log_level == "warning" else log,
+                PEAL_LOG_LEVEL=log_level, **self.environment())
+
+    def environment(self):
+        """The configuration of a server that sends to the simulator."""
+        return {
+            "PEAL_PROVIDERS_CA_FILE": self.sim["ca_file"], **self.store(),
+            **self.network.environment(self.sim, self.options)}
 
     def networks(self, sim):
         """The description of the simulated networks that the server sends to."""
@@ -189,7 +202,7 @@ class Setup:
 
     def register(self, start):
         devices = [
-            self.network.device(number) | {"topics": self.topics(number)} | self.locale(number)
+            self.network.device(number) | self.fields(number)
             for number in range(start, min(start + 1000, self.options.devices))]
         result = call("POST", f"{self.app}/devices:batch", {"devices": devices})
         failed = [item for item in result["results"] if "error" in item]
@@ -197,18 +210,28 @@ class Setup:
             sys.exit(f"registration refused: {failed[0]}")
         self.ids.append(result["results"][0]["id"])
 
-    def topics(self, number):
-        """Every device is in `all`, and the first tenth also in `tenth`."""
-        return ["all", "tenth"] if number < self.options.devices // 10 else ["all"]
-
-    def locale(self, number):
-        return {"locale": LOCALES[number % self.options.locales]} if self.options.locales > 1 else {}
+    def fields(self, number):
+        """What a device has besides its address. Every device is in `all`, and the first tenth also in `tenth`."""
+        fields = {"topics": ["all", "tenth"] if number < self.options.devices // 10 else ["all"]}
+        return fields | ({"locale": LOCALES[number % self.options.locales]} if self.options.locales > 1 else {})
 
     def text(self, text):
         """A text, or one for each locale of the run."""
         if self.options.locales < 2:
             return text
         return {locale: locale + text[len(locale):] for locale in LOCALES[:self.options.locales]}
+
+    def inbox(self, method="GET", path=""):
+        """Asks the simulator for what it received, or makes it forget that."""
+        request = urllib.request.Request(f"{self.sim['control_url']}/inbox{path}", method=method)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def check_received(self, messages=1):
+        """Exits unless each device has received this many messages."""
+        summary, devices = self.inbox(path="/summary"), self.options.devices
+        if summary["received"] != devices * messages or summary["devices"] != devices:
+            sys.exit(f"not exactly once: {summary}")
 
     def push(self, topic, expected):
         """Sends to `topic`; returns (CPU µs per notification, seconds)."""
@@ -275,17 +298,16 @@ class Setup:
 class Watch:
     """Asks the simulator until it has received a notification."""
 
-    def __init__(self, url):
-        self.url, self.at = url, None
+    def __init__(self, setup):
+        self.setup, self.at = setup, None
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
     def run(self):
         deadline = time.monotonic() + 60
         while self.at is None and time.monotonic() < deadline:
-            with urllib.request.urlopen(self.url, timeout=30) as answer:
-                if json.loads(answer.read())["received"]:
-                    self.at = time.monotonic()
+            if self.setup.inbox(path="/summary")["received"]:
+                self.at = time.monotonic()
 
     def milliseconds_after(self, moment):
         self.thread.join()
@@ -302,14 +324,11 @@ def measure(setup, options):
     log = setup.log_bytes()
     for number in range(options.rounds):
         tool_cpu, tool_seconds = setup.h2load(options.devices)
-        call_summary = f"{setup.sim['control_url']}/inbox"
-        urllib.request.urlopen(urllib.request.Request(call_summary, method="DELETE"), timeout=30).read()
-        watch = Watch(f"{call_summary}/summary")
+        setup.inbox("DELETE")
+        watch = Watch(setup)
         cpu, seconds = setup.push("all", options.devices)
         first.append(watch.milliseconds_after(setup.accepted_at))
-        summary = json.loads(urllib.request.urlopen(f"{call_summary}/summary", timeout=30).read())
-        if summary["received"] != options.devices or summary["devices"] != options.devices:
-            sys.exit(f"not exactly once: {summary}")
+        setup.check_received()
         rounds.append((tool_cpu, cpu, cpu / tool_cpu, options.devices / seconds, options.devices / tool_seconds))
         print(f"round {number + 1}: h2load {tool_cpu:.2f} µs/request, peal {cpu:.2f} µs/notification, "
               f"ratio {cpu / tool_cpu:.2f}, peal {options.devices / seconds:,.0f}/s", flush=True)

@@ -23,7 +23,6 @@ import statistics
 import subprocess
 import sys
 import time
-import urllib.request
 
 from fanout import ADMIN, ROOT, Setup, call, cpu_seconds, pinned, run, wait_for
 
@@ -123,8 +122,7 @@ class IntakeSetup(Setup):
 
     def received(self):
         """How many notifications have reached peal-sim."""
-        with urllib.request.urlopen(f"{self.sim['control_url']}/inbox/summary", timeout=30) as answer:
-            return json.load(answer)["received"]
+        return self.inbox(path="/summary")["received"]
 
     def request(self, row):
         admin = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}

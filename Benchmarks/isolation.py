@@ -32,18 +32,13 @@ import time
 import urllib.request
 import uuid
 
-from fanout import ADMIN, ROOT, call
+from fanout import ADMIN, ROOT, call, device_token
 from programs import Programs
 
 TITLE = "x" * 40
-SCENARIOS = ["empty", "windows", "history", "scheduled", "apps", "parked", "validate", "due"]
 # Tables with rows of a message, of an app, and of a device, where the copied rows are.
 MESSAGE_TABLES = ["message", "message_content", "message_predicate", "message_keys", "moment", "slice"]
 APP_TABLES = ["app", "device", "device_detail", *MESSAGE_TABLES]
-
-
-def token(number):
-    return f"{number:064x}"
 
 
 def in_seconds(seconds):
@@ -66,7 +61,7 @@ class Setup(Programs):
         for number in devices:
             device = str(uuid.uuid4())
             call("PUT", f"{url}/devices/{device}", {
-                "platform": "ios", "address": token(number), "user_id": f"user-{number}", "topics": ["all"]})
+                "platform": "ios", "address": device_token(number), "user_id": f"user-{number}", "topics": ["all"]})
             ids.append(device)
         return url, ids
 
@@ -248,7 +243,7 @@ def apps(setup):
     """The apps have no credential, so that each slice costs the server one lease and one settlement."""
     app, devices = setup.make_app("fast", [1])
     other, others = setup.make_app("other", [2])
-    setup.control("PUT", f"/faults/devices/{token(2)}", {"status": 503, "reason": "ServiceUnavailable"})
+    setup.control("PUT", f"/faults/devices/{device_token(2)}", {"status": 503, "reason": "ServiceUnavailable"})
     message = call("POST", f"{other}/messages", {
         "audience": {"devices": others}, "content": {"title": TITLE}})["id"]
     time.sleep(2)
@@ -284,7 +279,7 @@ def metric(setup, name):
 def parked(setup):
     app, devices = setup.make_app("fast", [1])
     stopped, others = setup.make_app("stopped", [2])
-    setup.control("PUT", f"/faults/devices/{token(2)}", {"status": 403, "reason": "InvalidProviderToken"})
+    setup.control("PUT", f"/faults/devices/{device_token(2)}", {"status": 403, "reason": "InvalidProviderToken"})
     copies = count(setup.options, 20_000)
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         shares = [range(start, copies, 8) for start in range(8)]
@@ -358,6 +353,9 @@ def due(setup):
     return {"schedules": copies, "received": summary["received"], "seconds": round((last - at) / 1000, 2)}
 
 
+SCENARIOS = {each.__name__: each for each in (empty, windows, history, scheduled, apps, parked, validate, due)}
+
+
 def over_limits(results, options):
     """What exceeds its limit, in words."""
     found = []
@@ -385,15 +383,17 @@ def main():
     parser.add_argument("--quiet-seconds", type=int, default=60, help="how long to watch parked messages")
     parser.add_argument("--start-seconds", type=int, default=20, help="how far ahead schedules are due")
     parser.add_argument("--floor-ms", type=float, default=0, help="a p99 below this is never too long")
-    parser.add_argument("--scenarios", default=",".join(SCENARIOS))
+    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=list(SCENARIOS))
     parser.add_argument("--report-only", action="store_true")
     options = parser.parse_args()
+    if unknown := [name for name in options.scenarios if name not in SCENARIOS]:
+        parser.error(f"unknown scenarios: {', '.join(unknown)}")
     results = {}
-    for name in options.scenarios.split(","):
+    for name in options.scenarios:
         with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
             setup = Setup(options, pathlib.Path(folder))
             try:
-                results[name] = globals()[name](setup)
+                results[name] = SCENARIOS[name](setup)
             finally:
                 setup.stop()
         print(f"{name:>10}  " + "  ".join(f"{key} {value}" for key, value in results[name].items()), flush=True)

@@ -1,10 +1,10 @@
 """What several benchmarks share: a certificate, and programs for those that write the server's database directly."""
 import json
-import os
 import pathlib
 import subprocess
+import urllib.parse
 
-from fanout import ADMIN, stop, wait_for
+from fanout import APNs, start_peal, stop, wait_for
 
 
 def make_certificate(folder):
@@ -31,22 +31,15 @@ class Programs:
         self.start()
 
     def start(self):
-        port_file = self.folder / "port"
-        port_file.unlink(missing_ok=True)
-        environment = dict(
-            os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(port_file), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_STORE_URL=f"sqlite:{self.database}", PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"],
-            PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.sim["apns_url"], PEAL_LOG_LEVEL=self.log_level)
-        self.peal = subprocess.Popen([str(self.binaries / "peal"), "serve"], env=environment)
-        self.port = int(wait_for(port_file, self.peal, 300))
-        self.base = f"http://127.0.0.1:{self.port}/peal/v1"
+        self.peal, self.base = start_peal(
+            self.binaries, self.folder / "port", PEAL_STORE_URL=f"sqlite:{self.database}",
+            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.sim["apns_url"],
+            PEAL_LOG_LEVEL=self.log_level)
+        self.port = urllib.parse.urlsplit(self.base).port
 
     def credential(self):
         """The credential of the simulator's APNs app, in the native API's form."""
-        apns = self.sim["apns"]
-        return {
-            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"], "bundle_id": apns["bundle_id"],
-            "private_key": pathlib.Path(apns["private_key_file"]).read_text()}
+        return APNs().credential(self.sim)[1]
 
     def stop_server(self):
         stop(self.peal)

@@ -18,9 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
-from fanout import ADMIN, ROOT, Setup, pinned, wait_for
+from fanout import ROOT, Setup, pinned, start_peal
 
 
 class Postgres:
@@ -70,33 +69,13 @@ class SharedSetup(Setup):
         return {"PEAL_STORE_URL": self.postgres.url, "PEAL_MASTER_KEY": "A" * 43 + "="}
 
     def add(self, number):
-        port_file = self.folder / f"port-{number}"
-        environment = dict(
-            os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(port_file), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL="warning", **self.store(),
-            **self.network.environment(self.sim, self.options))
-        process = subprocess.Popen([str(pathlib.Path(self.options.binaries) / "peal"), "serve"], env=environment)
-        wait_for(port_file, process)
-        return process
-
-
-def exactly_once(setup):
-    """Checks what the simulator received since the last check."""
-    inbox = f"{setup.sim['control_url']}/inbox"
-    summary = json.loads(urllib.request.urlopen(f"{inbox}/summary", timeout=30).read())
-    if summary["received"] != setup.options.devices or summary["devices"] != setup.options.devices:
-        sys.exit(f"not exactly once: {summary}")
-    clear(setup)
-
-
-def clear(setup):
-    request = urllib.request.Request(f"{setup.sim['control_url']}/inbox", method="DELETE")
-    urllib.request.urlopen(request, timeout=30).read()
+        return start_peal(self.options.binaries, self.folder / f"port-{number}", **self.environment())[0]
 
 
 def pushed(setup):
     cpu, seconds = setup.push("all", setup.options.devices)
-    exactly_once(setup)
+    setup.check_received()
+    setup.inbox("DELETE")
     return cpu, setup.options.devices / seconds
 
 
@@ -104,7 +83,7 @@ def measure(lite, shared, options):
     for setup in (lite, shared):
         setup.prepare()
         setup.push("tenth", options.devices // 10)
-        clear(setup)
+        setup.inbox("DELETE")
     rounds = []
     for number in range(options.rounds):
         one, other = pushed(lite), pushed(shared)

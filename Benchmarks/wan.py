@@ -57,8 +57,8 @@ class WANSetup(Setup):
     def streams(self):
         return 1000
 
-    def topics(self, number):
-        return ["all", "few"] if number < FEW else ["all"]
+    def fields(self, number):
+        return {"topics": ["all", "few"] if number < FEW else ["all"]}
 
     def stop(self):
         stop(self.peal, self.simulator, self.server, self.proxy)

@@ -7,7 +7,6 @@ line per round, and the figures as JSON on the last line. Exits with 1 if a mess
 """
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import socket
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from fanout import ADMIN, ROOT, call, cpu_seconds, wait_for
+from fanout import ROOT, call, cpu_seconds, start_peal
 from programs import make_certificate
 
 # The browser from RFC 8291's appendix: every device has its keys and a separate endpoint.
@@ -52,15 +51,6 @@ def start_nginx(folder):
     return subprocess.Popen(command), port
 
 
-def start_peal(binaries, folder, host):
-    environment = dict(
-        os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
-        PEAL_STORE_URL=f"sqlite:{folder}/peal.db", PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS=host,
-        PEAL_PROVIDERS_CA_FILE=str(folder / "cert.pem"), PEAL_LOG_LEVEL="warning")
-    process = subprocess.Popen([str(pathlib.Path(binaries) / "peal"), "serve"], env=environment)
-    return process, f"http://127.0.0.1:{int(wait_for(folder / 'port', process))}/peal/v1"
-
-
 def send(app, process, count):
     """Sends one message to every device; returns seconds and CPU seconds."""
     started, before = time.monotonic(), cpu_seconds(process.pid)
@@ -74,7 +64,10 @@ def send(app, process, count):
 
 def measure(options, folder):
     nginx, port = start_nginx(folder)
-    peal, base = start_peal(options.binaries, folder, f"localhost:{port}")
+    peal, base = start_peal(
+        options.binaries, folder / "port", PEAL_STORE_URL=f"sqlite:{folder}/peal.db",
+        PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS=f"localhost:{port}",
+        PEAL_PROVIDERS_CA_FILE=str(folder / "cert.pem"))
     try:
         app = f"{base}/apps/" + call("POST", f"{base}/apps", {"name": "benchmark"})["id"]
         call("PUT", f"{app}/credentials/webpush", {"subject": "mailto:push@example.com"})

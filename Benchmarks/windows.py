@@ -10,11 +10,9 @@ Usage: Benchmarks/windows.py [--binaries .build/release] [--users 1000] [--messa
 """
 import argparse
 import datetime
-import json
 import statistics
 import sys
 import time
-import urllib.request
 
 from fanout import ROOT, Setup, call, cpu_seconds, run
 
@@ -22,14 +20,8 @@ from fanout import ROOT, Setup, call, cpu_seconds, run
 class WindowSetup(Setup):
     """One device per user, and messages to these users."""
 
-    def register(self, start):
-        devices = [
-            self.network.device(number) | {"user_id": f"user-{number}"}
-            for number in range(start, min(start + 1000, self.options.devices))]
-        result = call("POST", f"{self.app}/devices:batch", {"devices": devices})
-        failed = [item for item in result["results"] if "error" in item]
-        if failed:
-            sys.exit(f"registration refused: {failed[0]}")
+    def fields(self, number):
+        return {"user_id": f"user-{number}"}
 
     def body(self, has_window):
         body = {
@@ -59,23 +51,15 @@ class WindowSetup(Setup):
         return (cpu_seconds(self.peal.pid) - before) / expected / self.options.messages * 1e6, seconds
 
 
-def inbox(setup, method, path=""):
-    request = urllib.request.Request(f"{setup.sim['control_url']}/inbox{path}", method=method)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.loads(answer.read() or b"null")
-
-
 def measure(setup, options):
     setup.send(False)
     rounds = []
     for number in range(options.rounds):
         plain, plain_seconds = setup.send(False)
-        inbox(setup, "DELETE")
+        setup.inbox("DELETE")
         window, window_seconds = setup.send(True)
-        summary = inbox(setup, "GET", "/summary")
+        setup.check_received(options.messages)
         sent = options.devices * options.messages
-        if summary["received"] != sent or summary["devices"] != options.devices:
-            sys.exit(f"not exactly once: {summary}")
         # A few users need less time than the system's clock of CPU time counts.
         ratio = window / plain if plain else 0.0
         rounds.append((plain, window, ratio, sent / plain_seconds, sent / window_seconds))

@@ -109,13 +109,8 @@ class Demonstration:
         self.problems = []
 
     def prepare(self):
-        apns = self.simulator["apns"]
-        self.stage.say("creating an app with its APNs credential and keys")
-        self.app = self.native.post("/apps", {"name": "Demonstration", "bundle_id": apns["bundle_id"]})["id"]
-        credential = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-        credential["kind"] = "token"
-        credential["private_key"] = pathlib.Path(apns["private_key_file"]).read_text()
-        self.native.put(f"/apps/{self.app}/credentials/apns/production", credential)
+        self.stage.say("creating an app with its credentials and keys")
+        self.app = self.native.make_app("Demonstration", self.simulator)
         key = self.native.post(f"/apps/{self.app}/keys", {"dialect": "pivotal"})
         phones = self.native.post(
             f"/apps/{self.app}/keys",

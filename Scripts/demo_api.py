@@ -1,6 +1,7 @@
 """The HTTP requests of the demo."""
 import base64
 import json
+import pathlib
 import time
 import urllib.error
 import urllib.request
@@ -39,6 +40,17 @@ class Native:
 
     def put(self, path, body):
         return self.call("PUT", path, body)
+
+    def make_app(self, name, simulator):
+        """Creates an app with the simulator's APNs key and service account. Returns its id."""
+        apns = simulator["apns"]
+        app = self.post("/apps", {"name": name, "bundle_id": apns["bundle_id"]})["id"]
+        key = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
+        key |= {"kind": "token", "private_key": pathlib.Path(apns["private_key_file"]).read_text()}
+        self.put(f"/apps/{app}/credentials/apns/production", key)
+        account = json.loads(pathlib.Path(simulator["fcm"]["service_account_file"]).read_text())
+        self.put(f"/apps/{app}/credentials/fcm", {"service_account": account})
+        return app
 
     def finished(self, app, message, seconds):
         """Returns the message when it has ended, or its state after `seconds`."""

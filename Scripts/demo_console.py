@@ -1,7 +1,5 @@
 """Leaves something to look at in the console, and opens every page of it."""
 import http.cookiejar
-import json
-import pathlib
 import re
 import threading
 import time
@@ -43,7 +41,7 @@ class Courses:
 
     def __init__(self, native, simulator, database):
         self.native, self.simulator = native, simulator
-        self.app = native.post("/apps", {"name": "Courses", "bundle_id": simulator["apns"]["bundle_id"]})["id"]
+        self.app = native.make_app("Courses", simulator)
         self.history = History(native, self.app, database)
 
     def post(self, path, body):
@@ -53,7 +51,8 @@ class Courses:
         return self.native.put(f"/apps/{self.app}{path}", body)
 
     def furnish(self, webhook_url):
-        self.add_credentials()
+        for path in ("apns/production", "fcm"):
+            self.post(f"/credentials/{path}/verify", {})
         self.history.write()
         self.add_android_phones()
         self.put("/webhooks/crm", {
@@ -74,16 +73,6 @@ class Courses:
         self.post("/messages", {
             "audience": {"topics": ["courses"]}, "content": {"title": "Good morning", "body": "A new course for today"},
             "schedule": {"at": tomorrow, "in": "recipient_time_zone"}})
-
-    def add_credentials(self):
-        apns = self.simulator["apns"]
-        key = pathlib.Path(apns["private_key_file"]).read_text()
-        self.put("/credentials/apns/production", {
-            **{name: apns[name] for name in ("key_id", "team_id", "bundle_id")}, "kind": "token", "private_key": key})
-        account = json.loads(pathlib.Path(self.simulator["fcm"]["service_account_file"]).read_text())
-        self.put("/credentials/fcm", {"service_account": account})
-        for path in ("apns/production", "fcm"):
-            self.post(f"/credentials/{path}/verify", {})
 
     def add_android_phones(self):
         """From a few, people have removed the app: FCM says so when the next message is sent."""

@@ -22,11 +22,14 @@ import tempfile
 import threading
 import time
 
+from demo_api import Native
 from demo_programs import Problem, Programs
 from lab_prediction import judge, predict
-from moved_clock import MovedClock, prepare
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "Tests" / "Clients"))
+from moved_clock import MovedClock
+
 # Seconds from the step of the run in which a kill is due to the kill: it should not always hit the step's beginning.
 KILL_DELAY = 1.5
 
@@ -72,6 +75,8 @@ def main():
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--store")
     arguments, rest = parser.parse_known_args()
+    if not MovedClock.is_possible():
+        raise Problem("moving the clock needs Linux and a C compiler")
     with tempfile.TemporaryDirectory(prefix="peal-phones-") as name, Programs(ROOT, pathlib.Path(name)) as programs:
         folder = pathlib.Path(name)
         programs.binaries = ROOT / ".build" / arguments.build
@@ -82,7 +87,7 @@ def main():
         if arguments.store:
             more |= {"PEAL_STORE_URL": arguments.store, "PEAL_MASTER_KEY": "A" * 43 + "="}
         server_url = programs.start_server(simulator, admin_token, more)
-        app = prepare(server_url, admin_token, simulator)
+        app = Native(server_url, admin_token).make_app("Phones", simulator)
 
         def start_again():
             (folder / "port").unlink(missing_ok=True)

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import Foundation
 import PealCore
 
 /// `peal-lab`: tests and measurements that are not part of the server.
@@ -18,6 +19,11 @@ struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Parts of the benchmarks in Benchmarks/.",
         subcommands: [SenderBench.self, RouteBench.self, LoadBench.self])
+
+    /// The JSON in a file.
+    static func document(_ file: String) throws -> JSON {
+        try JSONParser.parse(Array(try Data(contentsOf: URL(fileURLWithPath: file))))
+    }
 
     /// Prints one line of JSON.
     static func report(_ figures: JSON) {

@@ -169,9 +169,12 @@ extension JSON {
         }
     }
 
+    /// The text of a scalar, or the JSON of anything else.
+    package var asText: String { scalarText ?? text }
+
     /// Arguments of a localized text, as strings. An absent one is empty, because the others are found by position.
     package static func arguments(_ list: [JSON]) -> JSON {
-        .array(list.map { .string($0.isNull ? "" : $0.scalarText ?? $0.text) })
+        .array(list.map { .string($0.isNull ? "" : $0.asText) })
     }
 }
 

@@ -275,6 +275,19 @@ extension Webhook.Form {
         secretHeader: "X-Secret", itemsPerRequestMax: 100, gathering: .seconds(5), requestsInFlightMax: 1)
 }
 
+extension Store {
+    /// Changes the settings of an app.
+    package func changeSettings(
+        of app: AppKey, _ change: @escaping @Sendable (inout AppSettings) -> Void
+    ) async throws {
+        try await write(.control) { store in
+            guard var own = try store.app(key: app) else { return }
+            change(&own.settings)
+            try store.updateApp(own)
+        }
+    }
+}
+
 extension StoreWriting {
     /// Does what is due for moments, without quiet hours.
     package func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {

@@ -29,3 +29,16 @@ extension WrappingStore {
 
     package func chainAudit() async throws { try await store.chainAudit() }
 }
+
+/// Offers leases, and ignores everything that it is given.
+package struct SilentEngine: DeliveryEngine {
+    package let leaseOffer: LeaseOffer? = LeaseOffer(
+        owner: "test", interruptions: 0, leaseUntil: Timestamp(milliseconds: 4_000_000_000_000), madeAt: .zero)
+
+    package init() {}
+
+    package func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
+    package func wake() {}
+    package func interrupt(_ message: MessageID) {}
+    package func credentialsChanged(at slot: CredentialSlot) {}
+}

@@ -605,12 +605,8 @@ def test_a_link_signs_in_once(visit, fixture, cheese):
 
 
 @pytest.mark.parametrize("path", ["compose", "drafts", "campaigns/daily-reminder", "topics/courses", "import"])
-def test_the_new_pages_speak_german(visit, fixture, lessons, path):
-    visitor = visit(locale="de-DE")
-    page = visitor.page
-    page.goto(fixture.url)
-    page.get_by_label("Schlüssel").fill(fixture.peal.admin_token)
-    page.get_by_role("button", name="Anmelden").click()
+def test_the_new_pages_speak_german(visit, lessons, path):
+    visitor = visit(locale="de-DE").sign_in()
     visitor.open(f"apps/{lessons}/{path}")
-    assert page.locator("html").get_attribute("lang") == "de"
+    assert visitor.page.locator("html").get_attribute("lang") == "de"
     visitor.shoot("german-" + path.replace("/", "-"))

@@ -400,12 +400,8 @@ def test_the_table_of_keys_fits_a_window_of_800_pixels_in_german(visit, fixture)
     for dialect in ("native", "pivotal"):
         fixture.peal.post(f"/apps/{app}/keys", {
             "dialect": dialect, "name": "Donaudampfschifffahrtselektrizitäten", "expires_at": "2099-12-31T23:59:59Z"})
-    visitor = visit(locale="de-DE")
+    visitor = visit(locale="de-DE").sign_in()
     page = visitor.page
-    page.goto(fixture.url)
-    page.get_by_label("Schlüssel").fill(fixture.peal.admin_token)
-    page.get_by_role("button", name="Anmelden").click()
-    page.wait_for_url(lambda url: "sign-in" not in url)
     for width in (800, 1050):
         page.set_viewport_size({"width": width, "height": 800})
         visitor.open(f"apps/{app}/keys")
@@ -425,12 +421,8 @@ def test_the_deliveries_of_a_webhook_fit_a_window_of_800_pixels_in_german(visit,
         return deliveries and deliveries[0]["attempts"] > 0
 
     wait_until(has_tried)
-    visitor = visit(locale="de-DE")
+    visitor = visit(locale="de-DE").sign_in()
     page = visitor.page
-    page.goto(fixture.url)
-    page.get_by_label("Schlüssel").fill(fixture.peal.admin_token)
-    page.get_by_role("button", name="Anmelden").click()
-    page.wait_for_url(lambda url: "sign-in" not in url)
     for width in (390, 800, 1050, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         visitor.open(f"apps/{app}/webhooks/main")

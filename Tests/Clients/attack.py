@@ -6,6 +6,7 @@
 
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import resource
@@ -109,6 +110,27 @@ def work(directory, plain, secure, start, simulator, report, quick):
     attack_operators.replaced_key(directory, start, simulator, report)
 
 
+@contextlib.contextmanager
+def starting():
+    """Gives `run` a function that starts servers, and stops them at the end."""
+    # The program is chosen when the attack begins.
+    from peal_server import Peal
+
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 4096), files[1]))
+    try:
+        with contextlib.ExitStack() as running:
+
+            def start(directory, environment, descriptors):
+                peal = Peal(directory, environment, descriptors=descriptors)
+                running.callback(peal.stop)
+                return peal
+
+            yield start
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
+
+
 def at_once(attacks):
     """Runs attacks, each with its arguments, at the same time."""
     with concurrent.futures.ThreadPoolExecutor(len(attacks)) as pool:
@@ -125,25 +147,15 @@ def main():
     options = parser.parse_args()
     os.environ["PEAL"] = str(pathlib.Path(options.program).resolve())
     os.environ["PEAL_SIM"] = str(pathlib.Path(options.simulator).resolve())
-    # These read the programs from the environment.
-    from conftest import Simulator
-    from peal_server import Peal
-
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 4096), files[1]))
-    servers = []
-
-    def start(directory, environment, descriptors):
-        servers.append(Peal(directory, environment, descriptors=descriptors))
-        return servers[-1]
+    # It reads the program from the environment.
+    from peal_simulator import Simulator
 
     with tempfile.TemporaryDirectory() as directory:
         simulator = Simulator(pathlib.Path(directory) / "simulator")
         try:
-            report = run(directory, options.seconds, start, simulator, options.quick)
+            with starting() as start:
+                report = run(directory, options.seconds, start, simulator, options.quick)
         finally:
-            for peal in servers:
-                peal.stop()
             simulator.stop()
     print(f"{len(report.failures)} findings did not hold." if report.failures else "Everything held.")
     return 1 if report.failures else 0

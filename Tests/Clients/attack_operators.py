@@ -3,7 +3,6 @@
 import concurrent.futures
 import contextlib
 import json
-import os
 import secrets
 import sqlite3
 import ssl
@@ -24,10 +23,10 @@ QUOTAS = {
 
 def peal(target, *arguments):
     """Runs a command of `peal` on the server's store. Returns the exit code and everything that it printed."""
-    from peal_server import PROGRAM  # The program is chosen when the attack begins.
+    # The program is chosen when the attack begins.
+    from peal_server import PROGRAM, inherited_environment
 
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
-    environment |= {
+    environment = inherited_environment() | {
         "PEAL_STORE_URL": f"sqlite:{target.peal.directory / 'peal.db'}", "PEAL_SERVER_URL": target.peal.url,
         "PEAL_ADMIN_TOKEN": target.peal.admin_token,
     }
@@ -153,16 +152,10 @@ def changed_rows(target, report):
 def replaced_key(directory, start, simulator, report, phones=5000):
     """The master key is replaced in the middle of a send: refused while the server runs, and afterwards the rest is
     sent with the new key."""
-    target = Target(start(directory / "replaced", {
-        "PEAL_LOG_LEVEL": "info", "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
-    }, None))
-    server, apns = target.peal, simulator.description["apns"]
-    app = server.app("Replaced", bundle_id=apns["bundle_id"])
-    server.put(f"/apps/{app}/credentials/apns/production", {
-        "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
-        "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
-    })
+    target = Target(start(directory / "replaced", {"PEAL_LOG_LEVEL": "info", **simulator.environment}, None))
+    server = target.peal
+    app = server.app("Replaced", bundle_id=simulator.description["apns"]["bundle_id"])
+    server.connect(app, simulator, "apns/production")
     addresses = server.phones(app, phones)
     message = server.send(app, options={"rate_per_second": 1000})
     wait_until(lambda: server.message(app, message)["counts"]["accepted"] > 0, pause=0.05)

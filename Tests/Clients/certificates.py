@@ -1,4 +1,4 @@
-"""A self-signed certificate for `localhost`."""
+"""Self-signed certificates."""
 
 import datetime
 import ipaddress
@@ -8,11 +8,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
-def write_certificate(certificate_file, key_file):
+def write_certificate(certificate_file, key_file, host="localhost"):
+    """Writes a certificate for `host` and its key in PEM. The one for `localhost` is also for 127.0.0.1."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
     now = datetime.datetime.now(datetime.timezone.utc)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names = [x509.DNSName(host)]
+    if host == "localhost":
+        names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)

@@ -1,16 +1,15 @@
 """Runs MockPost, a mock server of other authors, behind nginx: FCM uses HTTP/2 over TLS, which MockPost lacks."""
 
-import http.server
 import json
 import os
 import pathlib
 import socket
 import subprocess
 import sys
-import threading
 import urllib.request
 
 from free_port import free_port
+from local_server import Handler, Server
 from peal_server import OPENER
 from waiting import wait_until
 
@@ -97,24 +96,13 @@ class TokenEndpoint:
     def __init__(self):
         requests = self.requests = []
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Tokens(Handler):
             def do_POST(self):
-                requests.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-                body = b'{"access_token": "mock", "expires_in": 3599, "token_type": "Bearer"}'
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                requests.append(self.body().decode())
+                token = b'{"access_token": "mock", "expires_in": 3599, "token_type": "Bearer"}'
+                self.answer(200, token, {"Content-Type": "application/json"})
 
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = Server(Tokens)
         self.host = f"127.0.0.1:{self.server.server_port}"
         self.url = f"http://{self.host}/token"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.stop = self.server.stop

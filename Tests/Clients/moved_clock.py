@@ -1,4 +1,4 @@
-"""A clock for real programs that tests move: what is due in hours happens at once."""
+"""A clock for real programs that others move: what is due in hours happens at once."""
 
 import pathlib
 import shutil
@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).with_name("moved_clock.c")
+COMPILER = shutil.which("cc") or shutil.which("clang")
 
 
 class MovedClock:
@@ -14,18 +15,18 @@ class MovedClock:
 
     def __init__(self, directory):
         directory = pathlib.Path(directory)
-        library, self._file = directory / "moved_clock.so", directory / "clock-offset"
+        library, self.file = directory / "moved_clock.so", directory / "clock-offset"
         self._offset = 0
-        self._file.write_bytes(struct.pack("q", 0))
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
-        self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(self._file)}
+        self.file.write_bytes(struct.pack("q", 0))
+        subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
+        self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(self.file)}
 
     @staticmethod
     def is_possible():
-        return sys.platform == "linux" and shutil.which("cc") is not None
+        return sys.platform == "linux" and COMPILER is not None
 
     def advance(self, seconds):
         self._offset += seconds
         # In place, because the programs have mapped the file.
-        with self._file.open("r+b") as file:
+        with self.file.open("r+b") as file:
             file.write(struct.pack("q", self._offset))

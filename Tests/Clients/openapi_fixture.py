@@ -1,14 +1,12 @@
 """A server with everything in it that its OpenAPI document speaks of, and the settings with which schemathesis runs."""
 
-import base64
 import json
 import os
 import subprocess
 import sys
-import urllib.parse
 
-from conftest import ROOT, Simulator
-from peal_server import OPENER, Peal
+from peal_server import OPENER, ROOT, Peal, basic
+from peal_simulator import Simulator
 
 # Deterministic; raise the examples to search longer: OPENAPI_EXAMPLES=500 OPENAPI_SEED=7 pytest test_openapi.py
 USUAL_EXAMPLES = 3
@@ -27,28 +25,12 @@ class OpenAPIFixture:
     def __init__(self, directory):
         self.directory = directory
         self.simulator = Simulator(directory / "simulator")
-        urls = self.urls = self.simulator.description
-        wns, apns = urls["wns"], urls["apns"]
-        self.peal = Peal(
-            directory / "peal",
-            {
-                "PEAL_LOG_LEVEL": "warning",
-                "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
-                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": urls["apns_url"],
-                "PEAL_PROVIDERS_APNS_SANDBOX_URL": urls["apns_sandbox_url"],
-                "PEAL_PROVIDERS_APNS_PRODUCTION_MANAGEMENT_URL": urls["apns_management_url"],
-                "PEAL_PROVIDERS_APNS_SANDBOX_MANAGEMENT_URL": urls["apns_sandbox_management_url"],
-                "PEAL_PROVIDERS_FCM_URL": urls["fcm_url"],
-                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.authority("fcm_url"),
-                "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
-                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.authority("wns_url"),
-                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.authority("mpns_url"),
-                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.authority("webpush_url"),
-            },
-        )
-        self.app = self.equipped(bundle_id=apns["bundle_id"], richie_app_id="your-app-id", devtodev_app_id="your-app-id")
+        self.urls = self.simulator.description
+        self.peal = Peal(directory / "peal", {"PEAL_LOG_LEVEL": "warning", **self.simulator.environment})
+        bundle = self.urls["apns"]["bundle_id"]
+        self.app = self.equipped(bundle_id=bundle, richie_app_id="your-app-id", devtodev_app_id="your-app-id")
         # The native API changes and empties the app that it is tried on, so that one is nobody else's; and it deletes one.
-        self.own, self.spare = self.equipped(bundle_id=apns["bundle_id"]), self.peal.app("Spare")
+        self.own, self.spare = self.equipped(bundle_id=bundle), self.peal.app("Spare")
         self.keys = {
             name: self.peal.post(f"/apps/{self.app}/keys", {"dialect": name, **more})
             for name, more in {
@@ -80,8 +62,7 @@ class OpenAPIFixture:
         platform = (keys["pivotal-platform"]["platform_uuid"], keys["pivotal-platform"]["platform_secret"])
 
         def post(path, body, pair=application):
-            text = base64.b64encode(":".join(pair).encode()).decode()
-            return self.peal.request("POST", path, body, {"Authorization": f"Basic {text}"})
+            return self.peal.request("POST", path, body, {"Authorization": basic(*pair)})
 
         push = {"message": {"body": "Hello"}, "target": {"topics": ["news"]}}
         device = post("/v1/registration", {"registration_token": "cd" * 32}, platform)["device_uuid"]
@@ -92,26 +73,10 @@ class OpenAPIFixture:
         }
         return {f"^pivotal{name}(Alias)?$": id for name, id in found.items()}
 
-    def authority(self, key):
-        return urllib.parse.urlsplit(self.urls[key]).netloc
-
     def equipped(self, **fields):
         """Makes an app with credentials of every network and a device. Gives its id."""
-        app, wns, apns = self.peal.app(**fields), self.urls["wns"], self.urls["apns"]
-        key = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-        key.update(kind="token", private_key=self.simulator.private_key)
-        with open(self.urls["fcm"]["service_account_file"]) as file:
-            account = json.load(file)
-        bodies = {
-            "apns/production": key,
-            "apns/sandbox": key,
-            "fcm": {"service_account": account},
-            "wns": {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]},
-            "mpns": {},
-            "webpush": {"subject": "mailto:push@example.com"},
-        }
-        for name, body in bodies.items():
-            self.peal.put(f"/apps/{app}/credentials/{name}", body)
+        app = self.peal.app(**fields)
+        self.peal.connect(app, self.simulator, *self.simulator.credentials)
         self.peal.put(
             f"/apps/{app}/devices/{DEVICE}",
             {"platform": "ios", "address": "ab" * 32, "user_id": "ann", "topics": ["news"]},
@@ -128,7 +93,7 @@ class OpenAPIFixture:
     def credentials(self):
         """By the name of the security scheme."""
         keys = self.keys
-        basic = {
+        accounts = {
             "richie": (keys["richie"]["username"], keys["richie"]["password"]),
             "pivotal": (keys["pivotal"]["application_uuid"], keys["pivotal"]["api_key"]),
             "pivotal-platform": (
@@ -142,7 +107,7 @@ class OpenAPIFixture:
             "devtodev": {"api_key": keys["devtodev"]["user_token"]},
             "device": {"bearer": keys["device"]["token"]},
             "device-token": {"bearer": self.phone["device_token"]},
-            **{name: {"username": user, "password": secret} for name, (user, secret) in basic.items()},
+            **{name: {"username": user, "password": secret} for name, (user, secret) in accounts.items()},
         }
 
     def authorizations(self):
@@ -150,8 +115,7 @@ class OpenAPIFixture:
         headers = {}
         for name, values in self.credentials().items():
             if "username" in values:
-                pair = f"{values['username']}:{values['password']}"
-                headers[name] = {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+                headers[name] = {"Authorization": basic(values["username"], values["password"])}
             else:
                 value = values.get("api_key") or "Bearer " + values["bearer"]
                 headers[name] = {"Authorization": value}

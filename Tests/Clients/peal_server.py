@@ -1,5 +1,6 @@
 """Runs `peal serve` for tests that send through it, and uses its native API."""
 
+import base64
 import json
 import os
 import pathlib
@@ -32,17 +33,33 @@ class Refused(AssertionError):
 
 
 class SigningKey:
-    """A P-256 key as Apple issues them: the `.p8` text, and the public key that verifies its tokens."""
+    """A P-256 key as Apple issues them: the `.p8` text, and the public key that verifies its tokens.
 
-    def __init__(self, key_id="KEY1234567", team_id="TEAM123456"):
+    A new one, or the one whose text is `private_key`.
+    """
+
+    def __init__(self, key_id="KEY1234567", team_id="TEAM123456", private_key=None):
         self.key_id, self.team_id = key_id, team_id
-        key = ec.generate_private_key(ec.SECP256R1())
+        if private_key:
+            key = serialization.load_pem_private_key(private_key.encode(), None)
+        else:
+            key = ec.generate_private_key(ec.SECP256R1())
         self.private_key = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ).decode()
         self.public_key = key.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         ).decode()
+
+
+def basic(name, secret):
+    """The value of `Authorization` (RFC 7617)."""
+    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
+
+
+def inherited_environment():
+    """The environment of this process, without configuration of Peal."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
 
 
 class Peal:
@@ -69,7 +86,6 @@ class Peal:
         """Starts the program; after `stop` or `kill`, again on the same database."""
         port_file = self.directory / "port"
         port_file.unlink(missing_ok=True)
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
         own = {
             "PEAL_STORE_URL": f"sqlite:{self.directory / 'peal.db'}",
             "PEAL_HTTP_PORT": "0",
@@ -82,7 +98,7 @@ class Peal:
         with (self.directory / "peal.log").open("ab") as output:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", *self.arguments],
-                env={**inherited, **own, **self.environment},
+                env={**inherited_environment(), **own, **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -167,6 +183,11 @@ class Peal:
         """Stores an APNs credential; `key` is a `SigningKey`."""
         body = {"kind": "token", "key_id": key.key_id, "team_id": key.team_id, "private_key": key.private_key}
         return self.put(f"/apps/{app}/credentials/apns/{environment}", {**body, "bundle_id": bundle_id})
+
+    def connect(self, app, simulator, *names):
+        """Stores credentials of the simulator: `apns/production`, `fcm`, …"""
+        for name in names:
+            self.put(f"/apps/{app}/credentials/{name}", simulator.credentials[name])
 
     def devices(self, app, devices):
         """Registers devices in batches. Returns their ids in order."""

@@ -4,17 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
-import pathlib
 import socket
-import urllib.parse
 
-from conftest import Simulator
-from peal_server import ROOT, Peal
+from peal_server import ROOT, Peal, basic
+from peal_simulator import Simulator
 from waiting import wait_until
 
 FIXTURES = ROOT / "Tests" / "Fixtures" / "seeds" / "pivotal"
-# The prefix of the push networks' environment variables.
-PROVIDERS = "PEAL_PROVIDERS_"
 
 
 def base64url(data):
@@ -27,23 +23,6 @@ def signed_user(user, shared_secret):
     text = ".".join(map(base64url, parts))
     code = hmac.new(bytes.fromhex(shared_secret), text.encode(), hashlib.sha256).digest()
     return f"{text}.{base64url(code)}"
-
-
-def configuration(simulator):
-    """The environment of a server that sends only to the simulator."""
-    description = simulator.description
-    account = json.loads(pathlib.Path(description["fcm"]["service_account_file"]).read_text())
-    host = lambda url: urllib.parse.urlsplit(url).netloc
-    return {
-        PROVIDERS + "CA_FILE": simulator.ca_file,
-        PROVIDERS + "APNS_PRODUCTION_URL": description["apns_url"],
-        PROVIDERS + "APNS_SANDBOX_URL": description["apns_sandbox_url"],
-        PROVIDERS + "FCM_URL": description["fcm_url"],
-        PROVIDERS + "FCM_TOKEN_ALLOWED_HOSTS": host(account["token_uri"]),
-        PROVIDERS + "WNS_TOKEN_URL": description["wns"]["token_url"],
-        PROVIDERS + "WNS_ALLOWED_HOSTS": host(description["wns_url"]),
-        PROVIDERS + "MPNS_ALLOWED_HOSTS": host(description["mpns_url"]),
-    }
 
 
 class Reply:
@@ -65,10 +44,10 @@ class PivotalFixture:
         environment = clock.environment if clock else {}
         self.clock = clock
         self.simulator = Simulator(directory / "simulator", environment=environment)
-        self.peal = Peal(directory / "peal", {**configuration(self.simulator), **environment})
+        self.peal = Peal(directory / "peal", {**self.simulator.environment, **environment})
         self.app = self.peal.app(bundle_id=self.simulator.description["apns"]["bundle_id"])
         self.path = f"/apps/{self.app}"
-        self.put_credentials()
+        self.peal.connect(self.app, self.simulator, "apns/production", "fcm", "wns", "mpns")
         self.application = self.peal.post(f"{self.path}/keys", {"dialect": "pivotal"})
         self.platforms = {
             name: self.peal.post(
@@ -78,21 +57,6 @@ class PivotalFixture:
             for name in ("ios", "android", "windows", "windows_phone")
         }
 
-    def put_credentials(self):
-        apns, wns = self.simulator.description["apns"], self.simulator.description["wns"]
-        account = pathlib.Path(self.simulator.description["fcm"]["service_account_file"])
-        key = {"kind": "token", "private_key": self.simulator.private_key}
-        for name in ("key_id", "team_id", "bundle_id"):
-            key[name] = apns[name]
-        bodies = {
-            "apns/production": key,
-            "fcm": {"service_account": json.loads(account.read_text())},
-            "wns": {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]},
-            "mpns": {},
-        }
-        for name, body in bodies.items():
-            self.peal.put(f"{self.path}/credentials/{name}", body)
-
     def stop(self):
         self.peal.stop()
         self.simulator.stop()
@@ -101,13 +65,11 @@ class PivotalFixture:
 
     def authorization(self, platform=None):
         """As both SDKs write it, with two spaces after the scheme."""
-        key = self.application if platform is None else self.platforms[platform]
-        pair = (
-            (key["application_uuid"], key["api_key"])
-            if platform is None
-            else (key["platform_uuid"], key["platform_secret"])
-        )
-        return "Basic  " + base64.b64encode(":".join(pair).encode()).decode()
+        if platform is None:
+            value = basic(self.application["application_uuid"], self.application["api_key"])
+        else:
+            value = basic(self.platforms[platform]["platform_uuid"], self.platforms[platform]["platform_secret"])
+        return value.replace(" ", "  ")
 
     def exchange(self, text):
         """Sends bytes to the server and reads until it closes."""

@@ -4,38 +4,22 @@
 `/v1/registration/{id}` shows both to the device's platform.
 """
 
-import base64
-import http.server
 import json
-import threading
 import urllib.parse
 
-
-def basic(name, secret):
-    """The value of `Authorization` (RFC 7617)."""
-    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
+from local_server import Handler, Server
+from peal_server import basic
 
 
 class PivotalServer:
-    """Serves `registrations` to `application` and `api_key`; `requests` are the requested paths.
+    """Serves `registrations`. `requests` are the requested paths, `source` the options that import from it.
 
     `topics` are `{name: expireAt or None}`, `members` the device ids of each, `details` what a platform is shown of a
     device beyond the list; `hidden` devices belong to another platform. A server that `ignores_filters` lists all
     registrations whatever topic is asked for.
     """
 
-    def __init__(
-        self,
-        registrations,
-        application="app-1",
-        api_key="key-1",
-        topics=None,
-        members=None,
-        details=None,
-        platform=("platform-1", "secret-1"),
-        ignores_filters=False,
-        hidden=(),
-    ):
+    def __init__(self, registrations, topics=None, members=None, details=None, ignores_filters=False, hidden=()):
         self.registrations = registrations
         self.topics = topics
         self.members = members or {}
@@ -43,13 +27,11 @@ class PivotalServer:
         self.ignores_filters = ignores_filters
         self.hidden = hidden
         self.requests = []
-        authorization = basic(application, api_key)
-        platform_authorization = basic(*platform)
+        authorization = basic("app-1", "key-1")
+        platform_authorization = basic("platform-1", "secret-1")
         owner = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Answering(Handler):
             def do_GET(self):
                 owner.requests.append(self.path)
                 url = urllib.parse.urlsplit(self.path)
@@ -58,31 +40,23 @@ class PivotalServer:
                 shown = self.headers["Authorization"]
                 if url.path.startswith("/v1/registration/"):
                     found = owner.registration(url.path.rsplit("/", 1)[1]) if shown == platform_authorization else None
-                    self.answer(200 if found else 404 if shown == platform_authorization else 401, found or {})
+                    self.show(200 if found else 404 if shown == platform_authorization else 401, found or {})
                 elif shown != authorization:
-                    self.answer(401, {})
+                    self.show(401, {})
                 elif url.path.rstrip("/") == "/v2/registrations":
-                    self.answer(200, owner.page(size, number, query.get("topic")))
+                    self.show(200, owner.page(size, number, query.get("topic")))
                 elif url.path.rstrip("/") == "/v2/topics" and owner.topics is not None:
-                    self.answer(200, owner.topic_page(size, number))
+                    self.show(200, owner.topic_page(size, number))
                 else:
-                    self.answer(404, {})
+                    self.show(404, {})
 
-            def answer(self, status, document):
-                body = json.dumps(document).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+            def show(self, status, document):
+                self.answer(status, json.dumps(document).encode(), {"Content-Type": "application/json"})
 
-            def log_message(self, *arguments):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = Server(Answering)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
+        self.source = ["--from", "pivotal", "--url", self.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        self.stop = self.server.stop
 
     def page(self, size, number, topic):
         found = self.registrations
@@ -113,8 +87,3 @@ class PivotalServer:
         shown = [r for r in self.registrations if r["device_uuid"] not in self.hidden]
         found = next((r for r in shown if r["device_uuid"] == device), None)
         return found and {**found, "tags": [], "custom_user_id": "", **self.details.get(device, {})}
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()

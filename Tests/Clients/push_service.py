@@ -3,14 +3,12 @@ others wrote, and MockPost, which others wrote altogether."""
 
 import base64
 import dataclasses
-import http.server
 import json
 import os
 import secrets
 import ssl
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 
@@ -18,9 +16,9 @@ import http_ece
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from free_port import free_port
+from local_server import Handler, Server
 from py_vapid import Vapid02
 from waiting import wait_until
-
 
 
 def base64url(data):
@@ -80,34 +78,18 @@ class PushService:
         self.ca_file = certificate_file
         service = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Answering(Handler):
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["content-length"]))
-                service.requests.append(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+                fields = {name.lower(): value for name, value in self.headers.items()}
+                service.requests.append(Received(self.path, fields, self.body()))
                 planned = service.answers.get(self.path) or [(201, {"Location": "/message/1"}, b"")]
                 status, headers, text = planned.pop(0) if len(planned) > 1 else planned[0]
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(text))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(text)
+                self.answer(status, text, headers)
 
-            def log_message(self, *arguments):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            def handle_error(self, request, client_address):
-                """Ignores connections that clients close."""
-
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate_file, key_file)
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.host = f"localhost:{self.server.server_address[1]}"
+        self.server = Server(Answering, (certificate_file, key_file))
+        self.host = f"localhost:{self.server.server_port}"
         self.url = f"https://{self.host}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.stop = self.server.stop
 
     @property
     def environment(self):
@@ -119,10 +101,6 @@ class PushService:
 
     def to(self, path):
         return [request for request in self.requests if request.path == path]
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class MockPost:

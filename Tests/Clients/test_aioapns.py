@@ -99,7 +99,7 @@ def test_a_bad_device_token_is_refused(simulate):
 
 def test_an_unregistered_device_is_refused_with_its_time(either_mode):
     fault = {"status": 410, "reason": "Unregistered", "timestamp": 1_700_000_000_123, "times": 1}
-    assert either_mode.control("PUT", f"/faults/devices/{DEVICE}", fault)[0] == 200
+    either_mode.fault(DEVICE, fault)
     first, second = send(either_mode, notification(), notification())
     assert (first.status, first.description, first.timestamp) == ("410", "Unregistered", 1_700_000_000_123)
     assert second.is_successful

@@ -5,19 +5,17 @@ import datetime
 import re
 import socket
 import sqlite3
-import threading
 import urllib.error
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from local_server import Handler, Server
 from moved_clock import MovedClock
 from peal_server import OPENER, Peal, Refused
 from promtool import promtool
-from test_life import BUNDLE, environment, known_key
 from test_trouble import damage, metric
 from time_lapse import RULES, TimeLapse, check_firing
 from waiting import wait_until
@@ -36,9 +34,9 @@ def watch(tmp_path):
 def sending(simulate, serve):
     """A simulator, a server that sends to it, and an app with a credential."""
     simulator = simulate()
-    server = serve(environment(simulator))
-    app = server.app(bundle_id=BUNDLE)
-    server.apns(app, known_key(simulator), BUNDLE)
+    server = serve(simulator.environment)
+    app = server.app()
+    server.connect(app, simulator, "apns/production")
     return simulator, server, app
 
 
@@ -105,12 +103,11 @@ def test_a_server_stays_paused(serve, watch, tmp_path):
 
 
 def test_a_push_network_refuses_the_credential(sending, watch):
-    _, server, app = sending
+    simulator, server, app = sending
     server.phones(app, 1)
     lapse = watch(server)
-    key = known_key(sending[0])
-    key.team_id = "WRONGTEAM1"
-    server.apns(app, key, BUNDLE)
+    wrong = {**simulator.credentials["apns/production"], "team_id": "WRONGTEAM1"}
+    server.put(f"/apps/{app}/credentials/apns/production", wrong)
     server.send(app)
     lapse.wait("peal_apps_stopped", lambda value: value == 1).scrape(3).fires("PealAppStopped", healthy=3)
 
@@ -128,9 +125,9 @@ def test_a_push_network_does_not_answer(sending, watch):
 def test_a_message_waits_for_a_quarter_of_an_hour(simulate, serve, watch, tmp_path):
     clock = MovedClock(tmp_path)
     simulator = simulate()
-    server = serve({**environment(simulator), **clock.environment})
-    app = server.app(bundle_id=BUNDLE)
-    server.apns(app, known_key(simulator), BUNDLE)
+    server = serve({**simulator.environment, **clock.environment})
+    app = server.app()
+    server.connect(app, simulator, "apns/production")
     server.phones(app, 1)
     lapse = watch(server)
     simulator.stop()
@@ -144,7 +141,7 @@ def test_a_push_network_rejects_notifications(sending, watch):
     server.phones(app, 2)
     devices = server.phones(app, 2, topics=["wrong"])
     for device in devices:
-        simulator.control("PUT", f"/faults/devices/{device}", {"status": 400, "reason": "PayloadEmpty", "times": 1000})
+        simulator.fault(device, {"status": 400, "reason": "PayloadEmpty", "times": 1000})
     lapse = watch(server)
     lapse.scrape(33, lambda: server.send(app))
     lapse.fires("PealNotificationsRejected", healthy=3)
@@ -152,12 +149,12 @@ def test_a_push_network_rejects_notifications(sending, watch):
 
 def test_a_credential_ends_soon(serve, watch):
     server = serve()
-    app = server.app(bundle_id=BUNDLE)
+    app, bundle = server.app(), "com.example.demo"
     lapse = watch(server)
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([
-        x509.NameAttribute(x509.NameOID.COMMON_NAME, f"Apple Push Services: {BUNDLE}"),
-        x509.NameAttribute(x509.NameOID.USER_ID, BUNDLE)])
+        x509.NameAttribute(x509.NameOID.COMMON_NAME, f"Apple Push Services: {bundle}"),
+        x509.NameAttribute(x509.NameOID.USER_ID, bundle)])
     now = datetime.datetime.now(datetime.timezone.utc)
     certificate = (
         x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
@@ -165,24 +162,19 @@ def test_a_credential_ends_soon(serve, watch):
         .not_valid_after(now + datetime.timedelta(days=10)).sign(key, hashes.SHA256()))
     pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     server.put(f"/apps/{app}/credentials/apns/production", {
-        "kind": "certificate", "bundle_id": BUNDLE, "certificate": certificate.public_bytes(pem).decode(),
+        "kind": "certificate", "bundle_id": bundle, "certificate": certificate.public_bytes(pem).decode(),
         "private_key": key.private_bytes(pem, form, serialization.NoEncryption()).decode()})
     lapse.wait("peal_credential_expires_at_seconds", lambda value: value != 0)
     lapse.scrape(12).fires("PealCredentialEnding", healthy=3)
 
 
 def test_a_webhook_is_given_up(sending, watch):
-    class Gone(BaseHTTPRequestHandler):
+    class Gone(Handler):
         def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(410)
-            self.end_headers()
+            self.body()
+            self.answer(410)
 
-        def log_message(self, *_):
-            pass
-
-    receiver = ThreadingHTTPServer(("127.0.0.1", 0), Gone)
-    threading.Thread(target=receiver.serve_forever, daemon=True).start()
+    receiver = Server(Gone)
     _, server, app = sending
     server.stop()
     server.environment["PEAL_WEBHOOKS_ALLOWED_HOSTS"] = "127.0.0.1"
@@ -195,15 +187,14 @@ def test_a_webhook_is_given_up(sending, watch):
         server.post(f"/apps/{app}/webhooks/main/test")
         lapse.wait("peal_webhook_deliveries_total", lambda value: value > 0).scrape(2).fires("PealWebhooksFailing", healthy=3)
     finally:
-        receiver.shutdown()
-        receiver.server_close()
+        receiver.stop()
 
 
 def test_a_killed_server_sends_twice(simulate, serve, watch):
     simulator = simulate("--mode", "fast")
-    server = serve(environment(simulator))
-    app = server.app(bundle_id=BUNDLE)
-    server.apns(app, known_key(simulator), BUNDLE)
+    server = serve(simulator.environment)
+    app = server.app()
+    server.connect(app, simulator, "apns/production")
     server.phones(app, 8_000)
     lapse = watch(server)
     # The network takes the requests and does not answer before the server dies.

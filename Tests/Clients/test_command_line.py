@@ -10,14 +10,14 @@ import threading
 
 import pytest
 from certificates import write_certificate
-from peal_server import PROGRAM, Peal
+from peal_server import PROGRAM, Peal, inherited_environment
 
 LISTS = ["app", "credential", "key", "device", "topic", "segment", "message", "schedule", "campaign", "webhook", "admin"]
 
 
 def environment(peal, app):
-    own = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
-    return {**own, "PEAL_SERVER_URL": peal.url, "PEAL_API_KEY": peal.admin_token, "PEAL_APP": app}
+    own = {"PEAL_SERVER_URL": peal.url, "PEAL_API_KEY": peal.admin_token, "PEAL_APP": app}
+    return {**inherited_environment(), **own}
 
 
 def run(peal, app, *arguments, **options):

@@ -11,6 +11,7 @@ import urllib.parse
 
 import jwt
 import pytest
+from peal_simulator import PROGRAM
 
 DEVICE = "5e" * 32
 H2LOAD_MISSING = "h2load is missing: apt-get install nghttp2-client"
@@ -58,8 +59,7 @@ def test_curl_is_accepted_and_gets_an_id(either_mode):
 
 
 def test_curl_reads_the_reason_of_a_fault(either_mode):
-    fault = {"status": 503, "reason": "ServiceUnavailable"}
-    either_mode.control("PUT", f"/faults/devices/{DEVICE}", fault)
+    either_mode.fault(DEVICE, {"status": 503, "reason": "ServiceUnavailable"})
     status, _, text = curl(either_mode, f"/3/device/{DEVICE}", "{}", *options(either_mode))
     assert (status, json.loads(text)) == (503, {"reason": "ServiceUnavailable"})
 
@@ -153,8 +153,6 @@ def test_the_program_ends_although_a_client_says_nothing(simulate):
 
 
 def test_a_wrong_script_stops_the_start(tmp_path):
-    from conftest import PROGRAM
-
     script = tmp_path / "script.yaml"
     script.write_text("rules:\n  - match: {rate: 2}\n    status: 503\n")
     command = [PROGRAM, "--directory", tmp_path / "simulator", "--script", script]

@@ -11,12 +11,10 @@ import sqlite3
 import time
 
 import pytest
-from conftest import Simulator
 from doc_examples import run_examples
 from moved_clock import MovedClock
-from peal_server import Peal, Refused, SigningKey
-from test_fcm import account_of, environment
-from test_webhooks import receive  # noqa: F401: a fixture
+from peal_server import Peal, Refused
+from peal_simulator import Simulator
 from waiting import wait_until
 
 SEEDS = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "contextpush"
@@ -38,22 +36,15 @@ class ContextPushFixture:
 
     def __init__(self, simulate, serve, hold=1):
         self.simulator = simulate()
-        apns = self.simulator.description["apns"]
-        self.bundle = apns["bundle_id"]
-        self.peal = serve(
-            environment(
-                self.simulator,
-                PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.simulator.description["apns_url"],
-                PEAL_WEBHOOKS_ALLOWED_HOSTS="localhost",
-                PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS=hold,
-            )
-        )
+        self.bundle = self.simulator.description["apns"]["bundle_id"]
+        self.peal = serve({
+            **self.simulator.environment,
+            "PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost",
+            "PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS": hold,
+        })
         # The app has the bundle id of the documentation, and the credential that of the simulator.
         self.app = self.peal.app(bundle_id=BUNDLE)
-        key = SigningKey(apns["key_id"], apns["team_id"])
-        key.private_key = self.simulator.private_key
-        self.peal.apns(self.app, key, self.bundle)
-        self.peal.put(f"/apps/{self.app}/credentials/fcm", {"service_account": account_of(self.simulator)})
+        self.peal.connect(self.app, self.simulator, "apns/production", "fcm")
         self.key = self.peal.post(f"/apps/{self.app}/keys", {"dialect": "contextpush"})["token"]
 
     def phone(self, user=USER, platform="ios", **fields):
@@ -236,12 +227,12 @@ def test_the_last_request_counts_and_a_cancelled_one_never_comes(moved):
     assert refusal.value.status == 404
 
 
-def test_one_of_several_devices_is_reached_and_after_a_dead_one_the_next(contextpush, receive):  # noqa: F811
+def test_one_of_several_devices_is_reached_and_after_a_dead_one_the_next(contextpush, receive):
     receiver = receive()
     contextpush.webhook(receiver)
     older, newer = contextpush.phone(), contextpush.phone()
     fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 5000}
-    assert contextpush.simulator.control("PUT", f"/faults/devices/{newer}", fault)[0] == 200
+    contextpush.simulator.fault(newer, fault)
     content = {"title": "t", "body": "b", "userInfo": {"order": 17, "ratio": 1.0}}
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content=content)
     contextpush.schedule(body)
@@ -271,13 +262,13 @@ def test_one_of_several_devices_is_reached_and_after_a_dead_one_the_next(context
     assert item["timestamp"].endswith("Z") and "." in item["timestamp"]
 
 
-def test_a_message_fails_once_all_devices_of_the_user_failed(contextpush, receive):  # noqa: F811
+def test_a_message_fails_once_all_devices_of_the_user_failed(contextpush, receive):
     receiver = receive()
     contextpush.webhook(receiver)
     phones = [contextpush.phone(), contextpush.phone()]
     fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 5000}
     for phone in phones:
-        assert contextpush.simulator.control("PUT", f"/faults/devices/{phone}", fault)[0] == 200
+        contextpush.simulator.fault(phone, fault)
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k")
     contextpush.schedule(body)
     items = [item for item in items_of(receiver, 3) if item["delivery_status"] != "pending"]
@@ -296,7 +287,7 @@ def test_an_app_may_alert_all_devices_of_a_user(contextpush):
         assert len(contextpush.inbox(phone)) == 1
 
 
-def test_webhooks_report_a_cancellation_without_a_device(contextpush, receive):  # noqa: F811
+def test_webhooks_report_a_cancellation_without_a_device(contextpush, receive):
     receiver = receive()
     contextpush.webhook(receiver)
     phone = contextpush.phone()
@@ -467,7 +458,7 @@ def test_an_unknown_key_is_refused(refusing):
     assert refusal.value.status == 401
 
 
-def test_the_documentation_works(contextpush, receive, tmp_path):  # noqa: F811
+def test_the_documentation_works(contextpush, receive, tmp_path):
     address = secrets.token_hex(32)
     outputs = run_examples(
         "docs/api/contextpush.md",

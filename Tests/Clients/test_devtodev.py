@@ -12,8 +12,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from doc_examples import run_examples
-from peal_server import OPENER, Refused, SigningKey
-from test_fcm import account_of, environment, fault
+from peal_server import OPENER, Refused
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "devtodev"
 SEND = "/api/v1/push/send"
@@ -29,23 +28,9 @@ class DevtodevFixture:
     def __init__(self, simulate, serve):
         self.simulator = simulate()
         description = self.simulator.description
-        urls = environment(
-            self.simulator,
-            PEAL_PROVIDERS_APNS_PRODUCTION_URL=description["apns_url"],
-            PEAL_PROVIDERS_APNS_SANDBOX_URL=description["apns_sandbox_url"],
-            PEAL_PROVIDERS_WNS_TOKEN_URL=description["wns"]["token_url"],
-            PEAL_PROVIDERS_WNS_ALLOWED_HOSTS=urllib.parse.urlsplit(description["wns_url"]).netloc,
-        )
-        self.peal = serve(urls)
-        apns = description["apns"]
-        self.app = self.peal.app(bundle_id=apns["bundle_id"], devtodev_app_id=APP_ID)
-        key = SigningKey(apns["key_id"], apns["team_id"])
-        key.private_key = self.simulator.private_key
-        self.peal.apns(self.app, key, apns["bundle_id"])
-        self.peal.apns(self.app, key, apns["bundle_id"], "sandbox")
-        self.peal.put(f"/apps/{self.app}/credentials/fcm", {"service_account": account_of(self.simulator)})
-        wns = {name: description["wns"][name] for name in ("package_sid", "client_secret")}
-        self.peal.put(f"/apps/{self.app}/credentials/wns", wns)
+        self.peal = serve(self.simulator.environment)
+        self.app = self.peal.app(bundle_id=description["apns"]["bundle_id"], devtodev_app_id=APP_ID)
+        self.peal.connect(self.app, self.simulator, "apns/production", "apns/sandbox", "fcm", "wns")
         self.peal.post(f"/apps/{self.app}/keys", {"dialect": "devtodev", "user_token": USER_TOKEN})
         self.channel = f"{description['wns_url']}/?token=AQE%3d"
         self.seen = 0
@@ -352,8 +337,8 @@ def test_the_sandbox_is_another_gateway(devtodev):
 
 def test_the_answer_tells_what_the_networks_refused(devtodev):
     good, bad, gone = secrets.token_hex(32), secrets.token_hex(32), "fcm:" + secrets.token_hex(8)
-    fault(devtodev.simulator, bad, {"status": 400, "reason": "BadDeviceToken"})
-    fault(devtodev.simulator, gone, {"error_code": "UNREGISTERED"})
+    devtodev.simulator.fault(bad, {"status": 400, "reason": "BadDeviceToken"})
+    devtodev.simulator.fault(gone, {"error_code": "UNREGISTERED"})
     text = {"payload": {"text": "Hi"}}
     audience = [{"token": token} for token in (good, bad, gone, "http://nowhere/")]
     body = devtodev.message(audience, ios=text, android=text, campaign_tag="spring")

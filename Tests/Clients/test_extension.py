@@ -1,15 +1,14 @@
 """The SDK's notification service extension, compiled against stubs of Apple's classes and run with real downloads."""
 
-import http.server
 import json
 import pathlib
 import shutil
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
+from local_server import Handler, Server
 from test_sdk_sources import run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,24 +35,15 @@ def program(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def images():
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Images(Handler):
         def do_GET(self):
             if "slow" in self.path:
                 time.sleep(3)
-            self.send_response(404 if "missing" in self.path else 200)
-            self.send_header("content-length", "5")
-            self.end_headers()
-            self.wfile.write(b"image")
+            self.answer(404 if "missing" in self.path else 200, b"image")
 
-        def log_message(self, *arguments):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = Server(Images)
     yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    server.stop()
 
 
 @pytest.mark.parametrize(

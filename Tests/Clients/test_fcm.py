@@ -1,9 +1,7 @@
 """`peal` sends through FCM HTTP v1: to the simulator, against the official schema, and to a server of other authors."""
 
 import json
-import pathlib
 import time
-import urllib.parse
 
 import jsonschema
 import pytest
@@ -61,29 +59,15 @@ COMMON = {
 }
 
 
-def environment(simulator, **more):
-    account = json.loads(pathlib.Path(simulator.description["fcm"]["service_account_file"]).read_text())
-    return {
-        "PEAL_PROVIDERS_FCM_URL": simulator.description["fcm_url"],
-        "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlparse(account["token_uri"]).netloc,
-        "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-        **more,
-    }
-
-
-def account_of(simulator):
-    return json.loads(pathlib.Path(simulator.description["fcm"]["service_account_file"]).read_text())
-
-
 @pytest.fixture
 def connected(simulate, serve):
     """A simulator, a server that sends to it, and an app with the simulator's service account."""
 
     def start(*arguments, **more):
         simulator = simulate(*arguments)
-        peal = serve(environment(simulator, **more))
+        peal = serve({**simulator.environment, **more})
         app = peal.app()
-        peal.put(f"/apps/{app}/credentials/fcm", {"service_account": account_of(simulator)})
+        peal.connect(app, simulator, "fcm")
         return simulator, peal, app
 
     return start
@@ -94,11 +78,6 @@ def phones(peal, app, count, **fields):
     addresses = [f"phone-{number}:APA91b-{number:05}" for number in range(count)]
     peal.devices(app, [{"platform": "android", "address": address, **fields} for address in addresses])
     return addresses
-
-
-def fault(simulator, device, value):
-    status, answer = simulator.control("PUT", "/faults/devices/" + urllib.parse.quote(device, safe=""), value)
-    assert status == 200, answer
 
 
 def wait_for_health(peal, app, reason):
@@ -170,7 +149,7 @@ def test_a_message_that_fcm_would_refuse_is_refused_at_once(connected):
 def test_a_dead_registration_is_retired_and_the_others_stay(connected):
     simulator, peal, app = connected()
     addresses = phones(peal, app, 5)
-    fault(simulator, addresses[2], {"error_code": "UNREGISTERED"})
+    simulator.fault(addresses[2], {"error_code": "UNREGISTERED"})
     report = peal.wait(app, peal.send(app))
     assert (report["counts"]["accepted"], report["counts"]["retired"]) == (4, 1)
     assert report["reasons"] == {"UNREGISTERED": 1}
@@ -207,7 +186,7 @@ def test_a_credential_is_verified(connected):
 def test_a_credential_may_not_aim_the_server_elsewhere(connected):
     simulator, peal, app = connected()
     for uri in ["https://169.254.169.254/token", "http://127.0.0.1:1/token", "https://example.com/token"]:
-        account = account_of(simulator) | {"token_uri": uri}
+        account = simulator.service_account | {"token_uri": uri}
         with pytest.raises(Refused) as caught:
             peal.put(f"/apps/{app}/credentials/fcm", {"service_account": account})
         assert json.loads(caught.value.text)["error"]["field"] == "service_account.token_uri"

@@ -39,11 +39,6 @@ def message(token=TOKEN, **parts):
     return messaging.Message(token=token, **(standard | parts))
 
 
-def fault(simulator, value, token=TOKEN):
-    path = "/faults/devices/" + urllib.parse.quote(token, safe="")
-    assert simulator.control("PUT", path, value)[0] == 200
-
-
 def test_a_message_reaches_the_inbox_as_it_was_sent(simulate, connect):
     simulator = simulate()
     android = messaging.AndroidConfig(
@@ -99,7 +94,7 @@ def test_a_dry_run_delivers_nothing(simulate, connect):
 )
 def test_an_error_code_is_understood(simulate, connect, code, expected):
     simulator = simulate()
-    fault(simulator, {"error_code": code})
+    simulator.fault(TOKEN, {"error_code": code})
     app = connect(simulator)
     with pytest.raises(expected):
         messaging.send(message(), app=app)
@@ -110,14 +105,14 @@ def test_an_error_code_is_understood(simulate, connect, code, expected):
 
 def test_the_library_waits_as_a_quota_error_asks_and_tries_again(simulate, connect):
     simulator = simulate()
-    fault(simulator, {"error_code": "QUOTA_EXCEEDED", "retry_after": 1, "times": 1})
+    simulator.fault(TOKEN, {"error_code": "QUOTA_EXCEEDED", "retry_after": 1, "times": 1})
     assert messaging.send(message(), app=connect(simulator))
     assert simulator.summary()["refused"] == {"QUOTA_EXCEEDED": 1}
 
 
 def test_the_library_tries_again_by_itself_when_the_service_is_unavailable(simulate, connect):
     simulator = simulate()
-    fault(simulator, {"sequence": [{"error_code": "UNAVAILABLE"}, {"status": 500, "reason": "INTERNAL"}]})
+    simulator.fault(TOKEN, {"sequence": [{"error_code": "UNAVAILABLE"}, {"status": 500, "reason": "INTERNAL"}]})
     assert messaging.send(message(), app=connect(simulator))
     assert simulator.summary()["refused"] == {"INTERNAL": 1, "UNAVAILABLE": 1}
 
@@ -171,7 +166,7 @@ def test_an_access_token_that_expires_early_is_renewed(simulate, connect):
 @pytest.mark.parametrize("mode", ["strict", "fast"])
 def test_many_concurrent_messages_each_have_their_own_result(simulate, connect, mode):
     simulator = simulate("--mode", mode)
-    fault(simulator, {"error_code": "UNREGISTERED"}, "token-3")
+    simulator.fault("token-3", {"error_code": "UNREGISTERED"})
     sent = [message(f"token-{number}") for number in range(20)]
     batch = messaging.send_each(sent, app=connect(simulator))
     failed = [index for index, response in enumerate(batch.responses) if not response.success]

@@ -17,7 +17,6 @@ from doc_examples import ROOT, examples, run_examples
 from foreign_servers import ForeignServer
 from free_port import free_port
 from peal_server import PROGRAM, Refused
-from pivotal_fixture import configuration
 from test_sdk_sources import compile_all, compile_stubs, run
 from waiting import wait_until
 
@@ -42,12 +41,7 @@ class GuideFixture:
         self.simulator = simulate()
         self.directory = tmp_path
         description = self.simulator.description
-        webpush = urllib.parse.urlsplit(description["webpush_url"]).netloc
-        self.environment = {
-            **configuration(self.simulator),
-            "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": webpush,
-            "PEAL_WEBHOOKS_ALLOWED_HOSTS": "127.0.0.1",
-        }
+        self.environment = {**self.simulator.environment, "PEAL_WEBHOOKS_ALLOWED_HOSTS": "127.0.0.1"}
         self.serve = serve
         self.peal = serve(self.environment)
         apns = description["apns"]

@@ -124,8 +124,7 @@ def test_faults_on_the_wire(either_mode, rule, event, field, value):
 
 def test_a_late_answer_does_not_delay_others(either_mode):
     slow = "5a" * 32
-    fault = {"delay_ms": 300, "status": 500, "reason": "InternalServerError"}
-    either_mode.control("PUT", f"/faults/devices/{slow}", fault)
+    either_mode.fault(slow, {"delay_ms": 300, "status": 500, "reason": "InternalServerError"})
     connection = Connection(either_mode)
     connection.request(1)
     assert connection.status(1) == "200"
@@ -137,7 +136,7 @@ def test_a_late_answer_does_not_delay_others(either_mode):
 
 
 def test_a_fault_may_lower_the_stream_limit(either_mode):
-    either_mode.control("PUT", f"/faults/devices/{DEVICE}", {"action": "stream_limit", "streams": 7, "times": 1})
+    either_mode.fault(DEVICE, {"action": "stream_limit", "streams": 7, "times": 1})
     connection = Connection(either_mode)
     connection.request(1)
     while connection.limit() != 7:

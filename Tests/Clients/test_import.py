@@ -1,8 +1,8 @@
 """`peal import` and `peal export` against a running server."""
 
+import contextlib
 import csv
 import json
-import os
 import random
 import sqlite3
 import subprocess
@@ -10,20 +10,23 @@ import time
 import uuid
 
 import pytest
-from peal_server import PROGRAM
+from peal_server import PROGRAM, inherited_environment
 from pivotal_server import PivotalServer
 from waiting import wait_until
 
 LINES = 10_000
 
 
+def environment(url, key, app):
+    """The environment of a command."""
+    return {**inherited_environment(), "PEAL_SERVER_URL": url, "PEAL_API_KEY": key, "PEAL_APP": app}
+
+
 def command(peal, app, *arguments, wait=True):
     """Runs a command of `peal`; returns its exit status, its output and its warnings."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
-    environment = {**inherited, "PEAL_SERVER_URL": peal.url, "PEAL_API_KEY": peal.admin_token, "PEAL_APP": app}
     process = subprocess.Popen(
-        [PROGRAM, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [PROGRAM, *arguments], env=environment(peal.url, peal.admin_token, app), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
     if not wait:
         return process
     output, errors = process.communicate(timeout=300)
@@ -31,11 +34,16 @@ def command(peal, app, *arguments, wait=True):
 
 
 @pytest.fixture
-def serve_nothing():
-    """The environment of a command whose server does not exist."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
-    app = "00000000-0000-4000-8000-00000000000a"
-    return {**inherited, "PEAL_SERVER_URL": "http://127.0.0.1:1", "PEAL_API_KEY": "key", "PEAL_APP": app}
+def serve_pivotal():
+    """Starts servers of the Pivotal API, and stops them after the test."""
+    with contextlib.ExitStack() as running:
+
+        def start(registrations, **options):
+            server = PivotalServer(registrations, **options)
+            running.callback(server.stop)
+            return server
+
+        yield start
 
 
 def listed(peal, app):
@@ -164,10 +172,10 @@ def test_an_import_never_writes_to_its_input(serve, tmp_path):
             status, _, warned = command(peal, app, "import", str(file), option, str(name))
             assert status == 2 and "is the input" in warned, warned
     with open(file, encoding="utf-8") as lines:
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
-        environment = {**inherited, "PEAL_SERVER_URL": peal.url, "PEAL_API_KEY": peal.admin_token, "PEAL_APP": app}
         arguments = [PROGRAM, "import", "-", "--errors", str(file)]
-        piped = subprocess.run(arguments, env=environment, stdin=lines, capture_output=True, text=True, timeout=300)
+        piped = subprocess.run(
+            arguments, env=environment(peal.url, peal.admin_token, app), stdin=lines, capture_output=True, text=True,
+            timeout=300)
     assert piped.returncode == 2 and "is the input" in piped.stderr, piped.stderr
     assert file.read_text() == text and listed(peal, app) == {}
 
@@ -190,43 +198,32 @@ def test_an_export_deletes_nothing(serve, tmp_path):
     assert (folder / "out.csv").read_text() == "old"
 
 
-def test_a_pivotal_server_is_paged_and_its_devices_keep_their_ids(serve, tmp_path):
-    registrations = [
-        {
-            "os": "android-fcm" if number % 10 == 0 else "ios",
-            "os_version": "10.2",
-            "device_model": "iPhone 7",
-            "device_manufacturer": "Apple",
-            "device_alias": "" if number % 2 else f"phone {number}",
-            "device_uuid": str(uuid.UUID(int=number)),
-            "registration_token": f"{number:064X}",
-            "active": number % 7 != 0,
-        }
-        for number in range(1, 1_234)
-    ]
+def test_a_pivotal_server_is_paged_and_its_devices_keep_their_ids(serve, serve_pivotal, tmp_path):
+    registrations = pivotal_phones(1_233)
+    for number, phone in enumerate(registrations, 1):
+        phone["os"] = "android-fcm" if number % 10 == 0 else "ios"
+        phone["device_alias"] = "" if number % 2 else f"phone {number}"
+        phone["active"] = number % 7 != 0
     registrations[4]["os"] = "bb10"
-    pivotal = PivotalServer(registrations)
-    try:
-        peal = serve()
-        app = peal.app()
-        resume = tmp_path / "resume"
-        source = ["--url", pivotal.url + "/v1", "--application-uuid", "app-1", "--api-key"]
-        arguments = ["import", "--from", "pivotal", "--json", "--resume-file", str(resume), *source]
-        assert command(peal, app, *arguments, "wrong")[0] == 1
-        status, output, warned = command(peal, app, *arguments, "key-1")
-        assert status == 1 and "registration 5: os" in warned
-        summary = json.loads(output)
-        gone = sum(1 for r in registrations if not r["active"])
-        assert (summary["refused"], summary["skipped"]) == (1, gone)
-        devices = listed(peal, app)
-        assert set(devices) == {r["device_uuid"] for r in registrations if r["active"] and r["os"] != "bb10"}
-        two = devices[str(uuid.UUID(int=2))]
-        assert (two["alias"], two["vendor_os"], two["address"]) == ("phone 2", "ios", f"{2:064X}")
-        assert devices[str(uuid.UUID(int=10))]["platform"] == "android"
-        pages = [path for path in pivotal.requests if path.startswith("/v2/registrations")]
-        assert f"page={-(-len(registrations) // 50)}" in pages[-1]
-    finally:
-        pivotal.stop()
+    pivotal = serve_pivotal(registrations)
+    peal = serve()
+    app = peal.app()
+    resume = tmp_path / "resume"
+    source = ["--url", pivotal.url + "/v1", "--application-uuid", "app-1", "--api-key"]
+    arguments = ["import", "--from", "pivotal", "--json", "--resume-file", str(resume), *source]
+    assert command(peal, app, *arguments, "wrong")[0] == 1
+    status, output, warned = command(peal, app, *arguments, "key-1")
+    assert status == 1 and "registration 5: os" in warned
+    summary = json.loads(output)
+    gone = sum(1 for r in registrations if not r["active"])
+    assert (summary["refused"], summary["skipped"]) == (1, gone)
+    devices = listed(peal, app)
+    assert set(devices) == {r["device_uuid"] for r in registrations if r["active"] and r["os"] != "bb10"}
+    two = devices[str(uuid.UUID(int=2))]
+    assert (two["alias"], two["vendor_os"], two["address"]) == ("phone 2", "ios", f"{2:064X}")
+    assert devices[str(uuid.UUID(int=10))]["platform"] == "android"
+    pages = [path for path in pivotal.requests if path.startswith("/v2/registrations")]
+    assert f"page={-(-len(registrations) // 50)}" in pages[-1]
 
 
 def pivotal_phones(count):
@@ -252,58 +249,50 @@ def topics_of(devices, number):
 IN_A_YEAR = int(time.time() + 365 * 86400) * 1000
 
 
-def test_the_topics_of_a_pivotal_server_are_imported_with_their_devices(serve, tmp_path):
+def test_the_topics_of_a_pivotal_server_are_imported_with_their_devices(serve, serve_pivotal, tmp_path):
     phones = pivotal_phones(130)
     phones[1]["active"] = False
     ids = [phone["device_uuid"] for phone in phones]
     members = {"News": ids, "été & co": ids[:3], "sale": ids[2:3]}
     topics = {"News": None, "été & co": None, "sale": IN_A_YEAR, "empty": None}
     topics |= {f"t{number:02}": None for number in range(60)}
-    pivotal = PivotalServer(phones, topics=topics, members=members)
-    try:
-        peal = serve()
-        app = peal.app()
-        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
-        arguments = ["import", "--from", "pivotal", "--json", "--resume-file", str(tmp_path / "resume"), *source]
-        status, output, warned = command(peal, app, *arguments)
-        assert status == 0, warned
-        summary = json.loads(output)
-        assert (summary["created"], summary["topics"], summary["subscriptions"]) == (129, 64, 129 + 2 + 1)
-        devices = listed(peal, app)
-        assert topics_of(devices, 1) == ["news", "été & co"]
-        assert topics_of(devices, 3) == ["news", "sale", "été & co"]
-        assert topics_of(devices, 130) == ["news"]
-        listing = {item["name"]: item for item in peal.get(f"/apps/{app}/topics", limit=200)["items"]}
-        assert listing["news"]["devices"] == 129 and listing["empty"]["devices"] == 0
-        assert listing["sale"]["expires_at"].startswith(time.strftime("%Y-%m-%d", time.gmtime(IN_A_YEAR / 1000)))
+    pivotal = serve_pivotal(phones, topics=topics, members=members)
+    peal = serve()
+    app = peal.app()
+    arguments = ["import", "--json", "--resume-file", str(tmp_path / "resume"), *pivotal.source]
+    status, output, warned = command(peal, app, *arguments)
+    assert status == 0, warned
+    summary = json.loads(output)
+    assert (summary["created"], summary["topics"], summary["subscriptions"]) == (129, 64, 129 + 2 + 1)
+    devices = listed(peal, app)
+    assert topics_of(devices, 1) == ["news", "été & co"]
+    assert topics_of(devices, 3) == ["news", "sale", "été & co"]
+    assert topics_of(devices, 130) == ["news"]
+    listing = {item["name"]: item for item in peal.get(f"/apps/{app}/topics", limit=200)["items"]}
+    assert listing["news"]["devices"] == 129 and listing["empty"]["devices"] == 0
+    assert listing["sale"]["expires_at"].startswith(time.strftime("%Y-%m-%d", time.gmtime(IN_A_YEAR / 1000)))
 
-        # What is done is not requested again.
-        pivotal.requests.clear()
-        status, output, warned = command(peal, app, *arguments)
-        assert status == 0 and json.loads(output)["subscriptions"] == 0, warned
-        assert not any("topic=News" in path for path in pivotal.requests)
-    finally:
-        pivotal.stop()
+    # What is done is not requested again.
+    pivotal.requests.clear()
+    status, output, warned = command(peal, app, *arguments)
+    assert status == 0 and json.loads(output)["subscriptions"] == 0, warned
+    assert not any("topic=News" in path for path in pivotal.requests)
 
 
-def test_topics_that_have_expired_are_left_out_and_refused_ones_are_named(serve, tmp_path):
+def test_topics_that_have_expired_are_left_out_and_refused_ones_are_named(serve, serve_pivotal):
     phones = pivotal_phones(3)
     ids = [phone["device_uuid"] for phone in phones]
     long = "x" * 300
     topics = {"aaa": None, "mmm": 1_000_000_000_000, long: None, "zzz": None}
-    pivotal = PivotalServer(phones, topics=topics, members={name: ids for name in topics})
-    try:
-        peal = serve()
-        app = peal.app()
-        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
-        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
-        assert status == 1 and f"topic {long}: " in warned and "1 of 3 topics was refused" in warned, warned
-        summary = json.loads(output)
-        assert (summary["topics"], summary["refused_topics"], summary["subscriptions"]) == (3, 1, 6)
-        assert topics_of(listed(peal, app), 2) == ["aaa", "zzz"]
-        assert {item["name"] for item in peal.get(f"/apps/{app}/topics")["items"]} == {"aaa", "zzz"}
-    finally:
-        pivotal.stop()
+    pivotal = serve_pivotal(phones, topics=topics, members={name: ids for name in topics})
+    peal = serve()
+    app = peal.app()
+    status, output, warned = command(peal, app, "import", "--json", *pivotal.source)
+    assert status == 1 and f"topic {long}: " in warned and "1 of 3 topics was refused" in warned, warned
+    summary = json.loads(output)
+    assert (summary["topics"], summary["refused_topics"], summary["subscriptions"]) == (3, 1, 6)
+    assert topics_of(listed(peal, app), 2) == ["aaa", "zzz"]
+    assert {item["name"] for item in peal.get(f"/apps/{app}/topics")["items"]} == {"aaa", "zzz"}
 
 
 def test_an_import_that_is_repeated_changes_what_was_changed_meanwhile(serve, tmp_path):
@@ -332,108 +321,90 @@ def test_an_import_that_is_repeated_changes_what_was_changed_meanwhile(serve, tm
         (b"{}", ["--environment", "prod"], "environment"),
     ],
 )
-def test_an_invalid_import_is_refused_as_a_whole(serve_nothing, tmp_path, content, arguments, reason):
+def test_an_invalid_import_is_refused_as_a_whole(tmp_path, content, arguments, reason):
     file = tmp_path / "devices"
     file.write_bytes(content)
+    # No server listens there.
+    nowhere = environment("http://127.0.0.1:1", "key", str(uuid.UUID(int=10)))
     ended = subprocess.run(
-        [PROGRAM, "import", str(file), *arguments], env={**serve_nothing}, capture_output=True, text=True, timeout=60)
+        [PROGRAM, "import", str(file), *arguments], env=nowhere, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 2 and reason in ended.stderr, ended.stderr
 
 
-def test_from_a_pivotal_server_that_ignores_the_filter_nobody_is_subscribed_to_everything(serve):
-    pivotal = PivotalServer(pivotal_phones(3), topics={"news": None}, ignores_filters=True)
-    try:
-        peal = serve()
-        app = peal.app()
-        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
-        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
-        assert status == 1 and "subscriptions would be lost" in warned, warned
-        assert topics_of(listed(peal, app), 1) == []
-        without = command(peal, app, "import", "--from", "pivotal", "--json", *source, "--without-topics")
-        assert without[0] == 0, without
-        assert "subscriptions" not in json.loads(without[1])
-    finally:
-        pivotal.stop()
+def test_from_a_pivotal_server_that_ignores_the_filter_nobody_is_subscribed_to_everything(serve, serve_pivotal):
+    pivotal = serve_pivotal(pivotal_phones(3), topics={"news": None}, ignores_filters=True)
+    peal = serve()
+    app = peal.app()
+    status, output, warned = command(peal, app, "import", "--json", *pivotal.source)
+    assert status == 1 and "subscriptions would be lost" in warned, warned
+    assert topics_of(listed(peal, app), 1) == []
+    without = command(peal, app, "import", "--json", *pivotal.source, "--without-topics")
+    assert without[0] == 0, without
+    assert "subscriptions" not in json.loads(without[1])
 
 
-def test_a_platforms_secret_adds_tags_and_custom_user_ids(serve):
+def test_a_platforms_secret_adds_tags_and_custom_user_ids(serve, serve_pivotal):
     phones = pivotal_phones(60)
     details = {
         phones[0]["device_uuid"]: {"custom_user_id": "Bond007", "tags": [{"text": "news"}, {"text": "sale"}]},
         phones[59]["device_uuid"]: {"custom_user_id": "M", "tags": []},
     }
-    pivotal = PivotalServer(phones, details=details, topics={"news": None, "sale": IN_A_YEAR})
-    try:
-        peal = serve()
-        app = peal.app()
-        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
-        platforms = ["--platform", "platform-0:other", "--platform", "platform-1:secret-1"]
-        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source, *platforms)
-        assert status == 0, warned
-        assert json.loads(output)["topics"] == 2 and json.loads(output)["subscriptions"] == 2
-        devices = listed(peal, app)
-        first, last = devices[phones[0]["device_uuid"]], devices[phones[59]["device_uuid"]]
-        assert (first["user_id"], sorted(first["topics"])) == ("Bond007", ["news", "sale"])
-        assert (last["user_id"], last["topics"]) == ("M", [])
-        assert command(peal, app, "import", "--from", "pivotal", *source, "--platform", "x")[0] == 2
-    finally:
-        pivotal.stop()
+    pivotal = serve_pivotal(phones, details=details, topics={"news": None, "sale": IN_A_YEAR})
+    peal = serve()
+    app = peal.app()
+    platforms = ["--platform", "platform-0:other", "--platform", "platform-1:secret-1"]
+    status, output, warned = command(peal, app, "import", "--json", *pivotal.source, *platforms)
+    assert status == 0, warned
+    assert json.loads(output)["topics"] == 2 and json.loads(output)["subscriptions"] == 2
+    devices = listed(peal, app)
+    first, last = devices[phones[0]["device_uuid"]], devices[phones[59]["device_uuid"]]
+    assert (first["user_id"], sorted(first["topics"])) == ("Bond007", ["news", "sale"])
+    assert (last["user_id"], last["topics"]) == ("M", [])
+    assert command(peal, app, "import", *pivotal.source, "--platform", "x")[0] == 2
 
 
-def test_only_imported_devices_need_the_secret_of_their_platform(serve):
+def test_only_imported_devices_need_the_secret_of_their_platform(serve, serve_pivotal):
     phones = pivotal_phones(4)
     phones[0] |= {"os": "bb10"}
     phones[1] |= {"os": "windowsPhone", "active": False}
-    pivotal = PivotalServer(phones, topics={}, hidden={phones[0]["device_uuid"], phones[1]["device_uuid"]})
-    try:
-        peal = serve()
-        app = peal.app()
-        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
-        arguments = ["import", "--from", "pivotal", "--json", *source, "--platform", "platform-1:secret-1"]
-        status, output, warned = command(peal, app, *arguments)
-        summary = json.loads(output)
-        assert status == 1 and 'registration 1: os "bb10": not supported' in warned, warned
-        assert (summary["created"], summary["refused"], summary["skipped"]) == (2, 1, 1)
-        # A platform whose secret is wrong is named.
-        wrong = command(peal, app, *arguments[:-1], "platform-1:wrong", "--platform", "platform-2:secret-2")
-        assert wrong[0] == 1 and "the secret of platform-1, platform-2" in wrong[2], wrong
-    finally:
-        pivotal.stop()
+    pivotal = serve_pivotal(phones, topics={}, hidden={phones[0]["device_uuid"], phones[1]["device_uuid"]})
+    peal = serve()
+    app = peal.app()
+    arguments = ["import", "--json", *pivotal.source, "--platform", "platform-1:secret-1"]
+    status, output, warned = command(peal, app, *arguments)
+    summary = json.loads(output)
+    assert status == 1 and 'registration 1: os "bb10": not supported' in warned, warned
+    assert (summary["created"], summary["refused"], summary["skipped"]) == (2, 1, 1)
+    # A platform whose secret is wrong is named.
+    wrong = command(peal, app, *arguments[:-1], "platform-1:wrong", "--platform", "platform-2:secret-2")
+    assert wrong[0] == 1 and "the secret of platform-1, platform-2" in wrong[2], wrong
 
 
-def test_a_resume_file_without_platforms_is_not_continued_with_them(serve, tmp_path):
+def test_a_resume_file_without_platforms_is_not_continued_with_them(serve, serve_pivotal, tmp_path):
     phones = pivotal_phones(3)
     details = {phones[0]["device_uuid"]: {"custom_user_id": "Bond007", "tags": [{"text": "news"}]}}
-    pivotal = PivotalServer(phones, details=details, topics={"news": None}, ignores_filters=True)
-    try:
-        peal = serve()
-        app = peal.app()
-        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
-        arguments = ["import", "--from", "pivotal", "--json", *source, "--resume-file", str(tmp_path / "resume")]
-        status, _, warned = command(peal, app, *arguments)
-        assert status == 1 and "give --platform" in warned, warned
-        # The devices count as imported in that file, although their user ids and topics are missing.
-        again = command(peal, app, *arguments, "--platform", "platform-1:secret-1")
-        assert again[0] == 2 and "belongs to the import of" in again[2], again
-        (tmp_path / "resume").unlink()
-        assert command(peal, app, *arguments, "--platform", "platform-1:secret-1")[0] == 0
-        assert topics_of(listed(peal, app), 1) == ["news"]
-    finally:
-        pivotal.stop()
+    pivotal = serve_pivotal(phones, details=details, topics={"news": None}, ignores_filters=True)
+    peal = serve()
+    app = peal.app()
+    arguments = ["import", "--json", *pivotal.source, "--resume-file", str(tmp_path / "resume")]
+    status, _, warned = command(peal, app, *arguments)
+    assert status == 1 and "give --platform" in warned, warned
+    # The devices count as imported in that file, although their user ids and topics are missing.
+    again = command(peal, app, *arguments, "--platform", "platform-1:secret-1")
+    assert again[0] == 2 and "belongs to the import of" in again[2], again
+    (tmp_path / "resume").unlink()
+    assert command(peal, app, *arguments, "--platform", "platform-1:secret-1")[0] == 0
+    assert topics_of(listed(peal, app), 1) == ["news"]
 
 
-def test_topics_in_capitals_keep_their_devices(serve):
+def test_topics_in_capitals_keep_their_devices(serve, serve_pivotal):
     phones = pivotal_phones(3)
-    pivotal = PivotalServer(phones, topics={"News": None}, members={"News": [phones[1]["device_uuid"]]})
-    try:
-        peal = serve()
-        app = peal.app()
-        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
-        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
-        assert status == 0 and json.loads(output)["subscriptions"] == 1, warned
-        assert topics_of(listed(peal, app), 2) == ["news"]
-    finally:
-        pivotal.stop()
+    pivotal = serve_pivotal(phones, topics={"News": None}, members={"News": [phones[1]["device_uuid"]]})
+    peal = serve()
+    app = peal.app()
+    status, output, warned = command(peal, app, "import", "--json", *pivotal.source)
+    assert status == 0 and json.loads(output)["subscriptions"] == 1, warned
+    assert topics_of(listed(peal, app), 2) == ["news"]
 
 
 def test_rows_that_cannot_be_read_hide_no_others_and_make_an_export_fail(serve, tmp_path):

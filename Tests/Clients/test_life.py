@@ -1,44 +1,15 @@
 """`peal` sends to `peal-sim` while credentials change, are revoked, or are valid for some devices only."""
 
-import json
 import pathlib
 import time
 import urllib.parse
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 from peal_server import SigningKey
 from waiting import wait_until
 
 BUNDLE = "com.example.demo"
 COUNT = 5000
-
-
-def account_of(simulator):
-    return json.loads(pathlib.Path(simulator.description["fcm"]["service_account_file"]).read_text())
-
-
-def environment(simulator, **more):
-    description = simulator.description
-    return {
-        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": description["apns_url"],
-        "PEAL_PROVIDERS_APNS_SANDBOX_URL": description["apns_sandbox_url"],
-        "PEAL_PROVIDERS_FCM_URL": description["fcm_url"],
-        "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlparse(description["fcm"]["token_url"]).netloc,
-        "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-        **more,
-    }
-
-
-def known_key(simulator):
-    """The simulator's own key, with its private and its public half."""
-    key = SigningKey(simulator.description["apns"]["key_id"], simulator.description["apns"]["team_id"])
-    key.private_key = simulator.private_key
-    private_key = serialization.load_pem_private_key(key.private_key.encode(), None)
-    key.public_key = private_key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    ).decode()
-    return key
 
 
 def allow(simulator, key):
@@ -61,17 +32,17 @@ def connections(simulator):
 @pytest.fixture
 def app(simulate, serve):
     simulator = simulate()
-    peal = serve(environment(simulator))
+    peal = serve(simulator.environment)
     app = peal.app(bundle_id=BUNDLE)
-    peal.apns(app, known_key(simulator), BUNDLE)
+    peal.connect(app, simulator, "apns/production")
     return simulator, peal, app
 
 
 def test_a_credential_changes_during_delivery_and_everybody_is_reached_once(simulate, serve):
     simulator = simulate("--mode", "fast")
-    peal = serve(environment(simulator))
+    peal = serve(simulator.environment)
     app = peal.app(bundle_id=BUNDLE)
-    peal.apns(app, known_key(simulator), BUNDLE)
+    peal.connect(app, simulator, "apns/production")
     peal.phones(app, COUNT)
     simulator.control("POST", "/script", "rules:\n  - match: {provider: apns}\n    delay_ms: 300\n")
     message = peal.send(app)
@@ -92,7 +63,8 @@ def test_a_credential_changes_during_delivery_and_everybody_is_reached_once(simu
 def test_a_stopped_app_says_why_and_recovers_once_its_key_is_valid_again(app):
     simulator, peal, app = app
     address = peal.phones(app, 1)[0]
-    key = known_key(simulator)
+    apns = simulator.description["apns"]
+    key = SigningKey(apns["key_id"], apns["team_id"], simulator.private_key)
     simulator.control("DELETE", f"/keys/{key.key_id}")
     message = peal.send(app)
     wait_until(lambda: health(peal, app)["state"] == "stopped")
@@ -101,16 +73,16 @@ def test_a_stopped_app_says_why_and_recovers_once_its_key_is_valid_again(app):
     allow(simulator, key)
     # The answer to the probe concerns only the device. That is enough to know that the credential is valid again.
     fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 600_000}
-    simulator.control("PUT", f"/faults/devices/{address}", fault)
+    simulator.fault(address, fault)
     assert peal.wait(app, message)["counts"]["retired"] == 1
     assert health(peal, app)["state"] == "ok"
 
 
 def test_devices_without_a_push_key_in_firebase_do_not_delay_others(simulate, serve):
     simulator = simulate()
-    peal = serve(environment(simulator))
+    peal = serve(simulator.environment)
     app = peal.app()
-    peal.put(f"/apps/{app}/credentials/fcm", {"service_account": account_of(simulator)})
+    peal.connect(app, simulator, "fcm")
     names = [f"{kind}-{number}" for number in range(100) for kind in ("ios", "android")]
     peal.devices(app, [{"platform": "android", "address": name} for name in names])
     rule = "rules:\n  - match: {provider: fcm, device_prefix: ios}\n    error_code: THIRD_PARTY_AUTH_ERROR\n"
@@ -125,7 +97,7 @@ def test_devices_without_a_push_key_in_firebase_do_not_delay_others(simulate, se
 
 def test_a_device_of_the_other_environment_is_reached_and_moved(app):
     simulator, peal, app = app
-    peal.apns(app, known_key(simulator), BUNDLE, "sandbox")
+    peal.connect(app, simulator, "apns/sandbox")
     address = peal.phones(app, 1)[0]
     simulator.control("PUT", f"/devices/{address}", {"environment": "sandbox"})
     for _ in range(2):
@@ -139,7 +111,7 @@ def test_a_lost_answer_is_sent_again_with_the_same_id_and_the_trail_says_so(app)
     simulator, peal, app = app
     address = peal.phones(app, 1)[0]
     fault = {"action": "reset", "code": 2, "processed": True, "times": 1}
-    simulator.control("PUT", f"/faults/devices/{address}", fault)
+    simulator.fault(address, fault)
     message = peal.send(app)
     assert peal.wait(app, message)["counts"]["accepted"] == 1
     ids = [item["apns_id"] for item in simulator.inbox(f"?device={address}")]
@@ -150,13 +122,13 @@ def test_a_lost_answer_is_sent_again_with_the_same_id_and_the_trail_says_so(app)
 
 def test_verification_distinguishes_missing_trust_from_no_connection(simulate, serve, tmp_path):
     simulator = simulate()
-    trusting_nobody = environment(simulator)
+    trusting_nobody = simulator.environment
     del trusting_nobody["PEAL_PROVIDERS_CA_FILE"]
-    nobody_there = environment(simulator, PEAL_PROVIDERS_APNS_PRODUCTION_URL="https://127.0.0.1:1")
+    nobody_there = {**simulator.environment, "PEAL_PROVIDERS_APNS_PRODUCTION_URL": "https://127.0.0.1:1"}
     for configuration, reason in [(trusting_nobody, "NoTLS"), (nobody_there, "NoConnection")]:
         peal = serve(configuration)
         app = peal.app(bundle_id=BUNDLE)
-        peal.apns(app, known_key(simulator), BUNDLE)
+        peal.connect(app, simulator, "apns/production")
         said = peal.post(f"/apps/{app}/credentials/apns/production/verify")
         assert (said["result"], said["reason"]) == ("unreachable", reason)
         assert health(peal, app)["state"] == "unknown"

@@ -140,8 +140,8 @@ def test_access_tokens_of_wns_can_be_revoked(simulate):
 def test_a_fault_of_wns_has_its_own_headers(simulate):
     simulator = simulate()
     token = access_token(simulator)[1]["access_token"]
-    path = "/faults/devices/" + urllib.parse.quote(channel(simulator), safe="")
-    simulator.control("PUT", path, {"status": 503, "retry_after": 9, "headers": {"X-Extra": "yes"}, "body": "later"})
+    fault = {"status": 503, "retry_after": 9, "headers": {"X-Extra": "yes"}, "body": "later"}
+    simulator.fault(channel(simulator), fault)
     status, headers, body = notify(simulator, token)
     assert (status, headers["retry-after"], headers["x-extra"], body) == (503, "9", "yes", "later")
 

@@ -9,11 +9,7 @@ from doc_examples import run_examples
 def test_the_examples_of_the_page_work(simulate, serve, tmp_path):
     simulator = simulate()
     apns = simulator.description["apns"]
-    peal = serve({
-        "PEAL_PROVIDERS_APNS_SANDBOX_URL": simulator.description["apns_sandbox_url"],
-        "PEAL_PROVIDERS_APNS_SANDBOX_MANAGEMENT_URL": simulator.description["apns_sandbox_management_url"],
-        "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-    })
+    peal = serve(simulator.environment)
     variables = {
         "PEAL": f"{peal.url}/peal/v1",
         "TOKEN": peal.admin_token,

@@ -1,14 +1,12 @@
 """All five push networks at once: no network affects another."""
 
 import itertools
-import json
 import socket
 import time
-import urllib.parse
 
 import pytest
 from push_service import Browser, PushService
-from test_webpush import GREETING, certificate, put_key, register  # noqa: F401
+from test_webpush import GREETING, put_key, register
 from waiting import wait_until
 
 PLATFORMS = ("ios", "android", "windows", "windows_phone", "web")
@@ -20,33 +18,10 @@ class NetworksFixture:
     def __init__(self, simulate, serve):
         self.simulator = simulate()
         self.urls = self.simulator.description
-        wns, apns = self.urls["wns"], self.urls["apns"]
-        self.peal = serve(
-            {
-                "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
-                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.urls["apns_url"],
-                "PEAL_PROVIDERS_FCM_URL": self.urls["fcm_url"],
-                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.authority("fcm_url"),
-                "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
-                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.authority("wns_url"),
-                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.authority("mpns_url"),
-                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.authority("webpush_url"),
-            }
-        )
+        self.peal = serve(self.simulator.environment)
         self.app = self.peal.app()
-        own = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-        self.put("apns/production", {**own, "kind": "token", "private_key": self.simulator.private_key})
-        with open(self.urls["fcm"]["service_account_file"]) as file:
-            self.put("fcm", {"service_account": json.load(file)})
-        self.put("wns", {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]})
-        self.put("mpns", {})
-        self.server_key = self.put("webpush", {"subject": "mailto:push@example.com"})["public_key"]
-
-    def authority(self, key):
-        return urllib.parse.urlsplit(self.urls[key]).netloc
-
-    def put(self, name, body):
-        return self.peal.put(f"/apps/{self.app}/credentials/{name}", body)
+        self.peal.connect(self.app, self.simulator, "apns/production", "fcm", "wns", "mpns")
+        self.server_key = put_key(self.peal, self.app)["public_key"]
 
     def address(self, platform, number):
         if platform == "web":
@@ -126,7 +101,7 @@ def test_hosts_that_are_removed_from_the_list_get_nothing(networks):
     assert {item["provider"] for item in networks.simulator.inbox()} == {"apns", "fcm"}
 
 
-def test_silent_push_services_do_not_delay_others(serve, certificate):  # noqa: F811
+def test_silent_push_services_do_not_delay_others(serve, certificate):
     silent = [socket.create_server(("127.0.0.1", 0), backlog=512) for _ in range(3)]
     service = PushService(*certificate)
     hosts = [f"localhost:{listener.getsockname()[1]}" for listener in silent]
@@ -151,7 +126,7 @@ def test_silent_push_services_do_not_delay_others(serve, certificate):  # noqa: 
         service.stop()
 
 
-def test_a_long_pause_of_one_push_service_costs_nobody_an_attempt(serve, certificate):  # noqa: F811
+def test_a_long_pause_of_one_push_service_costs_nobody_an_attempt(serve, certificate):
     service = PushService(*certificate)
     try:
         peal = serve(service.environment)

@@ -24,14 +24,14 @@ import urllib.request
 import pytest
 from certificates import write_certificate
 from moved_clock import MovedClock
-from peal_server import OPENER, PROGRAM, ROOT, Peal, Refused
+from peal_server import OPENER, PROGRAM, ROOT, Peal, Refused, inherited_environment
 from promtool import promtool
 from waiting import PATIENCE_SECONDS, wait_until
 
 
 def peal(*arguments, server=None, environment=None):
     """Runs a command of `peal` on the store of `server`. Returns the exit code, standard output and standard error."""
-    own = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+    own = inherited_environment()
     if server:
         own["PEAL_STORE_URL"] = f"sqlite:{server.directory / 'peal.db'}"
         own["PEAL_ADMIN_TOKEN"] = server.admin_token
@@ -49,23 +49,16 @@ def mode(path):
 def sending(simulate, serve):
     """A server that sends to simulated phones, with an app."""
     simulator = simulate()
-    server = serve({
-        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
-        "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-    })
+    server = serve(simulator.environment)
     app = server.app()
-    apns = simulator.description["apns"]
-    server.put(f"/apps/{app}/credentials/apns/production", {
-        "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
-        "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
-    })
+    server.connect(app, simulator, "apns/production")
     server.phones(app, 20)
     return server, app, simulator
 
 
 def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
     server, app, simulator = sending
-    ended, sent, stop = [], [], threading.Event()
+    sent, stop = [], threading.Event()
 
     def load():
         while not stop.is_set():
@@ -188,9 +181,8 @@ def test_a_copy_for_which_there_is_no_space_leaves_nothing_behind_and_says_so(se
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
     def run(*arguments, store):
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
         done = subprocess.run(
-            [PROGRAM, *map(str, arguments)], env={**environment, "PEAL_STORE_URL": f"sqlite:{store}"},
+            [PROGRAM, *map(str, arguments)], env={**inherited_environment(), "PEAL_STORE_URL": f"sqlite:{store}"},
             capture_output=True, text=True, timeout=60, preexec_fn=small, restore_signals=False)
         assert done.returncode == 1, done.stdout
         return done.stderr
@@ -220,21 +212,10 @@ def test_a_server_without_the_rights_of_root_sends(simulate):
     shutil.copy(simulator.ca_file, folder / "ca.pem")
     os.chown(folder, nobody, nobody)
     (folder / "ca.pem").chmod(0o644)
-    urls = simulator.description
-    server = Peal(folder, {
-        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": urls["apns_url"], "PEAL_PROVIDERS_CA_FILE": folder / "ca.pem",
-        "PEAL_PROVIDERS_FCM_URL": urls["fcm_url"],
-        "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlsplit(urls["fcm_url"]).netloc,
-    }, user=nobody)
+    server = Peal(folder, {**simulator.environment, "PEAL_PROVIDERS_CA_FILE": folder / "ca.pem"}, user=nobody)
     try:
         app = server.app()
-        apns = urls["apns"]
-        server.put(f"/apps/{app}/credentials/apns/production", {
-            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
-            "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
-        })
-        account = json.loads(pathlib.Path(urls["fcm"]["service_account_file"]).read_text())
-        server.put(f"/apps/{app}/credentials/fcm", {"service_account": account})
+        server.connect(app, simulator, "apns/production", "fcm")
         server.devices(app, [
             {"platform": "ios", "address": "ab" * 32}, {"platform": "android", "address": "android-token"}])
         assert server.wait(app, server.send(app))["counts"]["accepted"] == 2
@@ -321,11 +302,8 @@ def test_sighup_applies_hosts_trust_roots_and_the_log_level(simulate, tmp_path):
         "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
     })
     try:
-        app, apns = server.app(), simulator.description["apns"]
-        server.put(f"/apps/{app}/credentials/apns/production", {
-            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
-            "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
-        })
+        app = server.app()
+        server.connect(app, simulator, "apns/production")
         phone = {"platform": "windows", "address": "https://push.example.com/?token=1"}
 
         def reload(text):
@@ -576,11 +554,11 @@ def test_no_secret_is_logged_at_any_level(serve):
 
 
 def test_a_log_that_nobody_reads_does_not_stop_the_server(tmp_path):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
     port_file = tmp_path / "port"
+    own = {"PEAL_HTTP_PORT": "0", "PEAL_HTTP_PORT_FILE": str(port_file), "PEAL_ADMIN_TOKEN": "x" * 40}
     process = subprocess.Popen(
         [PROGRAM, "serve"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=tmp_path,
-        env={**environment, "PEAL_HTTP_PORT": "0", "PEAL_HTTP_PORT_FILE": str(port_file), "PEAL_ADMIN_TOKEN": "x" * 40})
+        env={**inherited_environment(), **own})
     try:
         port = wait_until(lambda: port_file.exists() and port_file.read_text().strip())
         connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
@@ -598,11 +576,8 @@ def test_a_log_that_nobody_reads_does_not_stop_the_server(tmp_path):
 
 def test_the_metrics_count_what_is_planned_apart_from_what_is_late(serve, simulate):
     server, simulator = serve(), simulate()
-    app, apns = server.app(), simulator.description["apns"]
-    server.put(f"/apps/{app}/credentials/apns/production", {
-        "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
-        "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
-    })
+    app = server.app()
+    server.connect(app, simulator, "apns/production")
 
     def count(name):
         request = urllib.request.Request(server.url + "/metrics")

@@ -12,7 +12,7 @@ import sys
 import pytest
 from doc_examples import ROOT
 from free_port import free_port
-from peal_server import PROGRAM
+from peal_server import PROGRAM, inherited_environment
 
 sys.path.insert(0, str(ROOT / "Scripts"))
 from man_pages import manual_page, program_help  # noqa: E402
@@ -59,8 +59,7 @@ def test_the_secrets_of_the_compose_file_are_never_readable_by_others(tmp_path):
 
 def start(tmp_path, **variables):
     """The exit code of a server that cannot start, and what it wrote."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PEAL")}
-    own |= {
+    own = inherited_environment() | {
         "PEAL_ADMIN_TOKEN": secrets.token_hex(24), "PEAL_HTTP_PORT": str(free_port()),
         "PEAL_STORE_URL": f"sqlite:{tmp_path}/peal.db"}
     done = subprocess.run(

@@ -215,7 +215,7 @@ def test_a_device_that_left_is_inactive_until_it_registers_again(pivotal, inbox)
     body = {"os": "ios", "registration_token": "0E" * 32, "tags": ["leaving"]}
     made = pivotal.call("POST", "/v1/registration", body, "ios").json
     fault = {"status": 410, "reason": "Unregistered", "timestamp": 4102444800000, "times": 1}
-    assert pivotal.simulator.control("PUT", f"/faults/devices/{'0e' * 32}", fault)[0] == 200
+    pivotal.simulator.fault("0e" * 32, fault)
     push = {"message": {"body": "x"}, "target": {"topics": ["leaving"]}}
     assert pivotal.ended(pivotal.push(push).json["receipt_id"])["counts"]["retired"] == 1
     path = f"/v1/registration/{made['device_uuid']}"

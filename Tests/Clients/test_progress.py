@@ -116,16 +116,9 @@ def test_a_stop_ends_streams_at_once(serve, arguments):
 def test_a_stop_ends_streams_although_requests_to_a_push_network_are_not_answered(simulate, serve):
     """While the server waits for answers, its streams have ended already."""
     simulator = simulate()
-    apns = simulator.description["apns"]
-    peal = serve(
-        {
-            "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-            "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
-        }
-    )
-    app = peal.app(bundle_id=apns["bundle_id"])
-    body = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-    peal.put(f"/apps/{app}/credentials/apns/production", {**body, "kind": "token", "private_key": simulator.private_key})
+    peal = serve(simulator.environment)
+    app = peal.app(bundle_id=simulator.description["apns"]["bundle_id"])
+    peal.connect(app, simulator, "apns/production")
     peal.phones(app, 3)
     rules = "rules:\n  - match: {provider: apns, every: 1}\n    delay_ms: 10000\n"
     assert simulator.control("POST", "/script", rules)[0] == 200

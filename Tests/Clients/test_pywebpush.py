@@ -125,8 +125,7 @@ def test_a_message_for_another_subscription_is_refused(simulate, key):
 def test_a_fault_may_slow_a_sender_down(simulate, key):
     simulator = simulate()
     subscription = subscribe(simulator)
-    path = "/faults/devices/" + urllib.parse.quote(subscription["endpoint"], safe="")
-    assert simulator.control("PUT", path, {"status": 429, "retry_after": 120, "times": 1})[0] == 200
+    simulator.fault(subscription["endpoint"], {"status": 429, "retry_after": 120, "times": 1})
     status, answer = push(simulator, subscription, vapid_private_key=key, ttl=60)
     assert (status, answer.headers["retry-after"]) == (429, "120")
     assert push(simulator, subscription, vapid_private_key=key, ttl=60)[0] == 201

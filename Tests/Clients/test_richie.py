@@ -1,6 +1,5 @@
 """The Richie Push API, from a documented request to the inbox of the device and the analytics callback."""
 
-import base64
 import json
 import pathlib
 import secrets
@@ -8,9 +7,7 @@ import time
 
 import pytest
 from doc_examples import run_examples
-from peal_server import Refused, SigningKey
-from test_fcm import account_of, environment, fault
-from test_webhooks import Receiver
+from peal_server import Refused, basic
 from waiting import wait_until
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "richie"
@@ -24,21 +21,13 @@ def fixture(name):
     return (FIXTURES / name).read_text()
 
 
-def basic(name, secret):
-    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
-
-
 class RichieFixture:
     """A server with an app for Richie's clients, `app_id`, and a simulator."""
 
     def __init__(self, simulator, peal, app_id):
         self.simulator, self.peal = simulator, peal
-        apns = simulator.description["apns"]
-        self.app = peal.app(bundle_id=apns["bundle_id"], richie_app_id=app_id)
-        key = SigningKey(apns["key_id"], apns["team_id"])
-        key.private_key = simulator.private_key
-        peal.apns(self.app, key, apns["bundle_id"])
-        peal.put(f"/apps/{self.app}/credentials/fcm", {"service_account": account_of(simulator)})
+        self.app = peal.app(bundle_id=simulator.description["apns"]["bundle_id"], richie_app_id=app_id)
+        peal.connect(self.app, simulator, "apns/production", "fcm")
         username, password = ACCOUNT
         peal.post(f"/apps/{self.app}/keys", {"dialect": "richie", "username": username, "password": password})
         self.seen = 0
@@ -68,25 +57,8 @@ class RichieFixture:
 @pytest.fixture
 def richie(simulate, serve):
     simulator = simulate()
-    urls = environment(
-        simulator,
-        PEAL_PROVIDERS_APNS_PRODUCTION_URL=simulator.description["apns_url"],
-        PEAL_WEBHOOKS_ALLOWED_HOSTS="localhost",
-    )
-    return RichieFixture(simulator, serve(urls), "your-app-id")
-
-
-@pytest.fixture
-def receive():
-    running = []
-
-    def start(*statuses):
-        running.append(Receiver(statuses))
-        return running[-1]
-
-    yield start
-    for receiver in running:
-        receiver.stop()
+    peal = serve({**simulator.environment, "PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost"})
+    return RichieFixture(simulator, peal, "your-app-id")
 
 
 def expected_data(alert, task):
@@ -205,8 +177,8 @@ def test_analytics_come_in_the_documented_shape_authenticated_and_again_after_a_
     richie.peal.put(f"/apps/{richie.app}/webhooks/analytics", webhook)
     _, gone = richie.devices()
     refused, _ = richie.devices()
-    fault(richie.simulator, gone, {"error_code": "UNREGISTERED"})
-    fault(richie.simulator, refused, {"status": 413, "reason": "PayloadTooLarge"})
+    richie.simulator.fault(gone, {"error_code": "UNREGISTERED"})
+    richie.simulator.fault(refused, {"status": 413, "reason": "PayloadTooLarge"})
     started = time.monotonic()
     task_id = richie.task(task)
     (first, body), (second, again) = receiver.wait(2)

@@ -1,21 +1,16 @@
 """The four dialects tolerate common deviations of their clients; the native API tolerates only slashes."""
 
-import base64
 import http.client
 import json
 import secrets
 
 import pytest
-from peal_server import Peal
+from peal_server import Peal, basic
 
 ODD_PATHS = {"trailing slash": "{}/", "doubled slash": "/{}", "both": "/{}//"}
 UNNAMED = [None, "", "text/plain", "application/x-www-form-urlencoded"]
 JSON_NAMES = ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8"]
 AUTHORIZATIONS = {"two blanks": "{}  {}", "a tab": "{}\t{}", "lower case": "{}", "blank behind": "{} {}  "}
-
-
-def basic(name, secret):
-    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
 
 
 class Dialect:

@@ -2,10 +2,9 @@
 
 import datetime
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from local_server import Handler, Server
 from moved_clock import MovedClock
 from waiting import wait_until
 
@@ -18,11 +17,9 @@ class Collector:
         self.is_gone = False
         collector = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Collecting(Handler):
             def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = json.loads(self.body())
                 if collector.is_gone:
                     self.close_connection = True
                     return
@@ -30,23 +27,15 @@ class Collector:
                 for resource in body["resourceSpans"]:
                     for scope in resource["scopeSpans"]:
                         collector.spans += scope["spans"]
-                self.send_response(status)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
+                self.answer(status, b"{}")
 
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = Server(Collecting)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
     def leave(self):
         """Ends as a killed collector does: no new connections, and no answer on those that are kept open."""
         self.is_gone = True
-        self.server.shutdown()
-        self.server.server_close()
+        self.server.stop()
 
     def of(self, message):
         """The spans of a message, by name."""
@@ -67,25 +56,15 @@ def collect():
 
     yield start
     for collector in collectors:
-        collector.server.shutdown()
+        collector.server.stop()
 
 
 def start(simulate, serve, collector, **more):
     """`more` is added to the server's environment. The simulator gets what does not configure Peal, such as a clock."""
     simulator = simulate(environment={name: value for name, value in more.items() if not name.startswith("PEAL")})
-    apns = simulator.description["apns"]
-    peal = serve(
-        {
-            "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-            "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
-            "PEAL_TRACING_OTLP_URL": collector.url,
-            **more,
-        }
-    )
-    app = peal.app(bundle_id=apns["bundle_id"])
-    body = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-    body |= {"kind": "token", "private_key": simulator.private_key}
-    peal.put(f"/apps/{app}/credentials/apns/production", body)
+    peal = serve({**simulator.environment, "PEAL_TRACING_OTLP_URL": collector.url, **more})
+    app = peal.app(bundle_id=simulator.description["apns"]["bundle_id"])
+    peal.connect(app, simulator, "apns/production")
     peal.phones(app, 40)
     return peal, app
 

@@ -12,7 +12,6 @@ import urllib.error
 
 import pytest
 from peal_server import OPENER, PROGRAM, Peal, Refused
-from test_life import BUNDLE, environment, known_key
 from waiting import wait_until, wait_until_steady
 
 # No answer before its request times out, which is sent again half a minute later.
@@ -21,9 +20,9 @@ SLOW_MILLISECONDS = 20_000
 
 def start(simulate, serve, *arguments, **more):
     simulator = simulate(*arguments)
-    peal = serve(environment(simulator, PEAL_LOG_LEVEL="info", **more))
-    app = peal.app(bundle_id=BUNDLE)
-    peal.apns(app, known_key(simulator), BUNDLE)
+    peal = serve({**simulator.environment, "PEAL_LOG_LEVEL": "info", **more})
+    app = peal.app()
+    peal.connect(app, simulator, "apns/production")
     return simulator, peal, app
 
 
@@ -36,8 +35,7 @@ def register(peal, app, count, **fields):
 
 def slow(simulator, numbers):
     for number in numbers:
-        fault = {"delay_ms": SLOW_MILLISECONDS, "times": 100}
-        assert simulator.control("PUT", f"/faults/devices/{number:064x}", fault)[0] == 200
+        simulator.fault(f"{number:064x}", {"delay_ms": SLOW_MILLISECONDS, "times": 100})
 
 
 def received(simulator):
@@ -87,7 +85,7 @@ def test_killed_while_small_messages_are_answered_few_devices_repeat(simulate, s
     simulator, peal, app = start(simulate, serve)
     ids = register(peal, app, 7 * 128)
     for number in range(7 * 128):
-        simulator.control("PUT", f"/faults/devices/{number:064x}", {"delay_ms": 5 * number, "times": 1})
+        simulator.fault(f"{number:064x}", {"delay_ms": 5 * number, "times": 1})
     messages = [
         peal.send(app, audience={"devices": ids[start : start + 128]}) for start in range(0, len(ids), 128)
     ]
@@ -247,10 +245,10 @@ def fill(folder, seconds):
 def test_a_full_disk_repeats_nothing_and_recovers_by_itself(simulate, small_disk, tmp_path):
     simulator = simulate("--mode", "fast")
     store = {"PEAL_STORE_URL": f"sqlite:{small_disk / 'peal.db'}", "PEAL_LOG_LEVEL": "warning"}
-    peal = Peal(tmp_path / "peal", environment(simulator, **store))
+    peal = Peal(tmp_path / "peal", {**simulator.environment, **store})
     try:
-        app = peal.app(bundle_id=BUNDLE)
-        peal.apns(app, known_key(simulator), BUNDLE)
+        app = peal.app()
+        peal.connect(app, simulator, "apns/production")
         register(peal, app, 20_000)
         message = peal.send(app)
         wait_until(lambda: received(simulator) >= 1000, failure=lambda: "nothing was sent", pause=0.001)

@@ -1,77 +1,14 @@
 """Receivers of a real server's webhooks, which verify them with the reference library of Standard Webhooks."""
 
 import base64
-import datetime
-import http.server
 import json
 import secrets
-import ssl
-import threading
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from peal_server import OPENER, Refused, SigningKey
+from certificates import write_certificate
+from peal_server import OPENER, Refused
 from standardwebhooks.webhooks import Webhook
 from waiting import wait_until
-
-
-
-class Receiver:
-    """An HTTP server on loopback that keeps its requests, and answers with `statuses` in turn and then with 204."""
-
-    def __init__(self, statuses=(), identity=None):
-        self.statuses = list(statuses)
-        self.requests = []
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.requests.append((dict(self.headers.items()), body))
-                self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *arguments):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        if identity:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(identity)
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        scheme = "https" if identity else "http"
-        self.url = f"{scheme}://localhost:{self.server.server_port}/peal?from=test"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def wait(self, count):
-        wait_until(
-            lambda: len(self.requests) >= count, failure=
-            lambda: f"{len(self.requests)} of {count} requests were received",
-        )  # fmt: skip
-        return self.requests[:count]
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-@pytest.fixture
-def receive():
-    running = []
-
-    def start(*statuses, identity=None):
-        running.append(Receiver(statuses, identity))
-        return running[-1]
-
-    yield start
-    for receiver in running:
-        receiver.stop()
 
 
 def signed(receiver):
@@ -89,19 +26,10 @@ def wait_for_state(peal, path, state):
 
 def test_a_sent_message_is_reported_with_a_valid_signature(simulate, serve, receive):
     simulator = simulate()
-    apns = simulator.description["apns"]
-    peal = serve(
-        {
-            "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
-            "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
-            "PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost",
-        }
-    )
+    peal = serve({**simulator.environment, "PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost"})
     receiver = receive()
-    app = peal.app(bundle_id=apns["bundle_id"])
-    key = SigningKey(apns["key_id"], apns["team_id"])
-    key.private_key = simulator.private_key
-    peal.apns(app, key, apns["bundle_id"])
+    app = peal.app(bundle_id=simulator.description["apns"]["bundle_id"])
+    peal.connect(app, simulator, "apns/production")
     peal.phones(app, 3)
     secret, body = signed(receiver)
     peal.put(f"/apps/{app}/webhooks/main", body)
@@ -161,39 +89,13 @@ def test_a_private_host_that_is_not_listed_is_refused(serve, receive):
     assert json.loads(refusal.value.text)["error"]["field"] == "url"
 
 
-def certificate(directory, name):
-    """A self-signed certificate for `name` with its key, as one PEM file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.timezone.utc)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = directory / f"{name}.pem"
-    file.write_bytes(
-        made.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return file
-
-
 @pytest.mark.parametrize("name, is_trusted", [("localhost", True), ("localhost", False), ("elsewhere", True)])
 def test_https_needs_a_trusted_certificate_of_the_host(serve, receive, tmp_path, name, is_trusted):
-    identity = certificate(tmp_path, name)
+    identity = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    write_certificate(*identity, host=name)
     environment = {"PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost"}
     if is_trusted:
-        environment["PEAL_PROVIDERS_CA_FILE"] = identity
+        environment["PEAL_PROVIDERS_CA_FILE"] = identity[0]
     peal = serve(environment)
     receiver = receive(identity=identity)
     app = peal.app()

@@ -8,7 +8,6 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from peal_server import Refused, SigningKey
 from push_service import MockPost, PushService, base64url
-from torture_server import write_certificate
 from waiting import wait_until
 
 SUBJECT = "mailto:push@example.com"
@@ -48,13 +47,6 @@ MESSAGES = {
         {"content-length": "4096"},
     ),
 }
-
-
-@pytest.fixture
-def certificate(tmp_path):
-    files = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
-    write_certificate(*files)
-    return files
 
 
 @pytest.fixture
@@ -308,8 +300,7 @@ def test_mockpost_accepts_what_is_sent(serve, certificate, tmp_path):
 
 def test_the_simulator_accepts_what_is_sent(serve, simulate):
     simulator = simulate()
-    url = urllib.parse.urlsplit(simulator.description["webpush_url"])
-    peal = serve({"PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": url.netloc, "PEAL_PROVIDERS_CA_FILE": simulator.ca_file})
+    peal = serve(simulator.environment)
     app = peal.app()
     key = put_key(peal, app)["public_key"]
     status, subscription = simulator.control("POST", "/webpush/subscriptions", {"application_server_key": key})

@@ -18,17 +18,7 @@ class Windows:
 
     def __init__(self, simulate, serve, generation="store"):
         self.simulator = simulate()
-        description, wns = self.simulator.description, self.simulator.description["wns"]
-        hosts = [urllib.parse.urlsplit(description[key]).netloc for key in ("wns_url", "mpns_url", "mpns_secure_url")]
-        self.peal = serve(
-            {
-                "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
-                "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
-                "PEAL_PROVIDERS_WNS_TENANT_TOKEN_URL": wns["tenant_token_url"].replace(wns["tenant_id"], "{tenant_id}"),
-                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": hosts[0],
-                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": ",".join(hosts[1:]),
-            }
-        )
+        self.peal = serve(self.simulator.environment)
         self.app = self.peal.app()
         self.put_credential(generation)
         self.peal.put(f"/apps/{self.app}/credentials/mpns", {})

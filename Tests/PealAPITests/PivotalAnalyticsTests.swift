@@ -14,7 +14,7 @@ struct PivotalAnalyticsTests {
     ) async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.patch, "…", ["settings": ["pivotal": settings]])
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             _ = try await fixture.key(
                 "pivotal-platform",
                 [("platform_uuid", "ios"), ("platform_secret", "platform-secret-1"), ("platform", "ios")])
@@ -25,9 +25,8 @@ struct PivotalAnalyticsTests {
                     "topics": ["t", .string(PivotalAnalyticsTests.topic)],
                 ])
             try #require(put.status == 201)
-            let push = try await fixture.call(
-                .post, "/v1/push", body: #"{"message":{"body":"b"},"target":{"topics":["t"]}}"#,
-                authorization: fixture.basic("app-1", "application-key-1"))
+            let push = try await fixture.pivotal(
+                .post, "/v1/push", #"{"message":{"body":"b"},"target":{"topics":["t"]}}"#)
             try await body(fixture, try #require(MessageID(push["receipt_id"]?.stringValue ?? "")))
         }
     }
@@ -67,8 +66,7 @@ struct PivotalAnalyticsTests {
             #expect(try await Self.post(fixture, received, opened).status == 200)
             #expect(try await Self.post(fixture, opened, received).status == 200)
             #expect(try await Self.counts(fixture, message) == [.received: 1, .opened: 1])
-            let receipt = try await fixture.call(
-                .get, "/v1/receipts/\(message)", authorization: fixture.basic("app-1", "application-key-1"))
+            let receipt = try await fixture.pivotal(.get, "/v1/receipts/\(message)")
             #expect(receipt["received"] == 1 && receipt["opened"] == 1, "\(receipt.text)")
             let shown = try await fixture.admin(.get, "…/messages/\(message)")
             let receipts: JSON = ["received": 1, "shown": 0, "opened": 1, "dismissed": 0, "content_opened": 0]
@@ -169,13 +167,10 @@ struct PivotalAnalyticsTests {
     @Test("count each border that a phone crossed once, however often the report is sent", arguments: crossings)
     func triggers(times: [String], counts: [Int64]) async throws {
         try await Self.open { fixture, _ in
-            let backend = fixture.basic("app-1", "application-key-1")
-            _ = try await fixture.call(
-                .post, "/v1/locations", body: #"{"name":"A","lat":1,"long":2,"rad":3}"#, authorization: backend)
-            _ = try await fixture.call(
+            _ = try await fixture.pivotal(.post, "/v1/locations", #"{"name":"A","lat":1,"long":2,"rad":3}"#)
+            _ = try await fixture.pivotal(
                 .post, "/v1/geofence",
-                body: #"{"locations":[1],"trigger_type":"exit","expiry_time":1999999999999,"data":{"ios":{}}}"#,
-                authorization: backend)
+                #"{"locations":[1],"trigger_type":"exit","expiry_time":1999999999999,"data":{"ios":{}}}"#)
             func event(_ time: String) -> String {
                 """
                 {"eventType":"pcf_push_event_type_geofence_location_triggered","deviceUuid":"\(Self.device)",\
@@ -184,7 +179,7 @@ struct PivotalAnalyticsTests {
             }
             for (time, count) in zip(times, counts) {
                 #expect(try await Self.post(fixture, event(time)).status == 200)
-                let fence = try await fixture.call(.get, "/v1/geofence/1", authorization: backend)
+                let fence = try await fixture.pivotal(.get, "/v1/geofence/1")
                 #expect(fence["triggered"] == .integer(count), "\(time)")
                 fixture.clock.advance(by: .seconds(10))
             }

@@ -69,7 +69,7 @@ struct PivotalGeofenceTests {
 
     private static func open(_ body: @escaping @Sendable (Fences) async throws -> Void) async throws {
         try await Fixture.open { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             for platform in ["ios", "android"] {
                 _ = try await fixture.key(
                     "pivotal-platform",
@@ -80,7 +80,7 @@ struct PivotalGeofenceTests {
             }
             try await body(
                 Fences(
-                    fixture: fixture, backend: fixture.basic("app-1", "application-key-1", spaces: "  "),
+                    fixture: fixture, backend: fixture.pivotalBackend,
                     phone: fixture.basic("ios", "platform-secret-1", spaces: "  "),
                     android: fixture.basic("android", "platform-secret-1")))
         }

@@ -12,7 +12,7 @@ enum PivotalPushFixture {
     ) async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.patch, "…", ["settings": ["pivotal": settings]])
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             for index in 1...3 {
                 let reply = try await fixture.admin(
                     .put, "…/devices/10000000-0000-4000-8000-00000000000\(index)",
@@ -34,5 +34,20 @@ enum PivotalPushFixture {
     static func draft(_ fixture: Fixture, _ reply: Fixture.Reply) async throws -> MessageDraft {
         let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
         return try #require(await fixture.draft(id))
+    }
+}
+
+extension Fixture {
+    /// Creates the application key of the app's backend.
+    func makePivotalKey() async throws {
+        _ = try await key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+    }
+
+    /// The backend's `Authorization`.
+    var pivotalBackend: String { basic("app-1", "application-key-1") }
+
+    /// A request of the backend.
+    func pivotal(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Reply {
+        try await call(method, path, body: body, authorization: pivotalBackend)
     }
 }

@@ -49,7 +49,6 @@ struct PivotalPushTests {
                 "pivotal-platform",
                 [("platform_uuid", "ios-1"), ("platform_secret", "platform-secret-1"), ("platform", "ios")])
             _ = try await fixture.key("richie", [("username", "publisher"), ("password", "secret-1")])
-            let application = fixture.basic("app-1", "application-key-1")
             let platform = fixture.basic("ios-1", "platform-secret-1")
             let push = #"{"message":{"body":"b"},"target":{"platform":"all"}}"#
             let onPush = try await fixture.call(.post, "/v1/push", body: push, authorization: platform)
@@ -57,7 +56,7 @@ struct PivotalPushTests {
             #expect(onPush.header("WWW-Authenticate") == #"Basic realm="Push application""#)
             let onDevices = try await fixture.call(
                 .post, "/v1/registration", body: #"{"registration_token":"\#(Fixture.deviceToken)"}"#,
-                authorization: application)
+                authorization: fixture.pivotalBackend)
             #expect(onDevices.status == 401)
             #expect(onDevices.header("WWW-Authenticate") == #"Basic realm="Push platform""#)
             // A key of another dialect stays forbidden.
@@ -107,19 +106,14 @@ struct PivotalPushTests {
         try await PivotalPushFixture.open { fixture, push in
             let reply = try await push(Self.seminar(expiry: "null"))
             let id = reply["receipt_id"]?.stringValue ?? ""
-            let receipt = try await fixture.call(
-                .get, "/v1/receipts/\(id)", authorization: fixture.basic("app-1", "application-key-1"))
+            let receipt = try await fixture.pivotal(.get, "/v1/receipts/\(id)")
             #expect(receipt["devices"] == 2, "\(receipt.text)")
             #expect(receipt["platforms.ios.pending"] == 2)
             let scheduled = try await push(
                 #"{"message":{"body":"x"},"target":{"topics":["other"]},"scheduleIn":7200}"#)
-            let later = try await fixture.call(
-                .get, "/v1/receipts/\(scheduled["schedule_id"]?.stringValue ?? "")",
-                authorization: fixture.basic("app-1", "application-key-1"))
+            let later = try await fixture.pivotal(.get, "/v1/receipts/\(scheduled["schedule_id"]?.stringValue ?? "")")
             #expect(later["state"] == "scheduled", "\(later.text)")
-            let unknown = try await fixture.call(
-                .get, "/v1/receipts/10000000-0000-4000-8000-000000000001",
-                authorization: fixture.basic("app-1", "application-key-1"))
+            let unknown = try await fixture.pivotal(.get, "/v1/receipts/10000000-0000-4000-8000-000000000001")
             #expect(unknown.status == 404)
         }
     }

@@ -47,9 +47,7 @@ struct PivotalRegistrationTests {
                 let reply = try await fixture.call(
                     .put, "/v1/registration/\(id)", body: #"{"os":"\#(os)"}"#, authorization: authorization)
                 #expect(reply["registration_token"] == "token-1" && reply["os"] == .string(os), "\(reply.text)")
-                let list = try await fixture.call(
-                    .get, "/v2/registrations?platform=\(os)",
-                    authorization: fixture.basic("app-1", "application-key-1"))
+                let list = try await fixture.pivotal(.get, "/v2/registrations?platform=\(os)")
                 #expect(list["registrations.0.device_uuid"] == .string(id), "\(list.text)")
             }
         }

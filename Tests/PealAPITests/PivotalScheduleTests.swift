@@ -59,12 +59,11 @@ struct PivotalScheduleTests {
     @Test("starts at once if due sooner than configured")
     func threshold() async throws {
         try await Fixture.open(options: APIOptions { $0.pivotalImmediateSeconds = 5 }) { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             for (seconds, member) in [(4, "receipt_id"), (5, "schedule_id")] {
-                let reply = try await fixture.call(
-                    .post, "/v1/push",
-                    body: #"{"message":{"body":"b"},"target":{"platform":"all"},"scheduleIn":\#(seconds)}"#,
-                    authorization: fixture.basic("app-1", "application-key-1"))
+                let reply = try await fixture.pivotal(
+                    .post, "/v1/push", #"{"message":{"body":"b"},"target":{"platform":"all"},"scheduleIn":\#(seconds)}"#
+                )
                 #expect(reply[member] != nil, "\(reply.text)")
             }
         }
@@ -84,11 +83,6 @@ struct PivotalScheduleTests {
     @Test("may be looked up, changed and cancelled until it starts")
     func schedules() async throws {
         try await PivotalPushFixture.open { fixture, push in
-            let authorization = fixture.basic("app-1", "application-key-1")
-            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Fixture.Reply
-            {
-                try await fixture.call(method, path, body: body, authorization: authorization)
-            }
             let made = try await push(
                 #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
             let id = made["schedule_id"]?.stringValue ?? ""
@@ -97,33 +91,33 @@ struct PivotalScheduleTests {
                 {"schedule_id":"\(id)","scheduled_for":\(at),"push":{"scheduleAt":\(at),"scheduleIn":0,\
                 "expiryTime":null,"message":{"body":"x"},"target":{"platform":"all"}}}
                 """
-            #expect(try await call(.get, "/v1/schedules/\(id)").text == object)
-            #expect(try await call(.get, "/v1/schedule").text == "[\(object)]")
-            let changed = try await call(
+            #expect(try await fixture.pivotal(.get, "/v1/schedules/\(id)").text == object)
+            #expect(try await fixture.pivotal(.get, "/v1/schedule").text == "[\(object)]")
+            let changed = try await fixture.pivotal(
                 .put, "/v1/schedules/\(id)", #"{"scheduleAt":\#(at + 1000),"message":{"body":"y"}}"#)
             #expect(changed["scheduled_for"]?.integerValue == at + 1000, "\(changed.text)")
             #expect(changed["push.message.body"] == "y")
             #expect(changed["push.target.platform"] == "all")
-            #expect(try await call(.put, "/v1/schedules/\(id)", #"{"target":{}}"#).status == 400)
-            let kept = try await call(
+            #expect(try await fixture.pivotal(.put, "/v1/schedules/\(id)", #"{"target":{}}"#).status == 400)
+            let kept = try await fixture.pivotal(
                 .put, "/v1/schedule/\(id)", #"{"scheduleAt":null,"scheduleIn":0,"message":null,"target":null}"#)
             #expect(kept.text == changed.text)
-            let dated = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at + 60_000)}"#)
+            let dated = try await fixture.pivotal(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at + 60_000)}"#)
             #expect(dated["push.expiryTime"]?.integerValue == at + 60_000, "\(dated.text)")
-            let warned = try await call(
+            let warned = try await fixture.pivotal(
                 .put, "/v1/schedules/\(id)", #"{"message":{"body":"y","custom":{"android":{"from":"x"}}}}"#)
             #expect(warned.header("Warning")?.contains("removed 1 member with a name") == true, "\(warned.text)")
-            _ = try await call(.put, "/v1/schedules/\(id)", #"{"message":{"body":"y"}}"#)
-            let early = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at)}"#)
+            _ = try await fixture.pivotal(.put, "/v1/schedules/\(id)", #"{"message":{"body":"y"}}"#)
+            let early = try await fixture.pivotal(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at)}"#)
             #expect(early.status == 400)
-            let endless = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":null}"#)
+            let endless = try await fixture.pivotal(.put, "/v1/schedules/\(id)", #"{"expiryTime":null}"#)
             #expect(endless.text == changed.text)
-            let echoed = try await call(.put, "/v1/schedules/\(id)", changed["push"]?.text ?? "")
+            let echoed = try await fixture.pivotal(.put, "/v1/schedules/\(id)", changed["push"]?.text ?? "")
             #expect(echoed.text == changed.text)
-            #expect(try await call(.delete, "/v1/schedules/\(id)").status == 204)
-            #expect(try await call(.delete, "/v1/schedules/\(id)").status == 404)
-            #expect(try await call(.get, "/v1/schedules").text == "[]")
-            #expect(try await call(.get, "/v1/schedules/nonsense").status == 404)
+            #expect(try await fixture.pivotal(.delete, "/v1/schedules/\(id)").status == 204)
+            #expect(try await fixture.pivotal(.delete, "/v1/schedules/\(id)").status == 404)
+            #expect(try await fixture.pivotal(.get, "/v1/schedules").text == "[]")
+            #expect(try await fixture.pivotal(.get, "/v1/schedules/nonsense").status == 404)
         }
     }
 
@@ -135,9 +129,7 @@ struct PivotalScheduleTests {
             let made = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
             let path = "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")"
             for name in ["scheduleIn", "scheduleAt"] {
-                let reply = try await fixture.call(
-                    .put, path, body: #"{"\#(name)":\#(zero)}"#,
-                    authorization: fixture.basic("app-1", "application-key-1"))
+                let reply = try await fixture.pivotal(.put, path, #"{"\#(name)":\#(zero)}"#)
                 #expect(reply["scheduled_for"] == .integer(Self.now + 7_200_000), "\(name) \(reply.text)")
             }
         }
@@ -146,24 +138,19 @@ struct PivotalScheduleTests {
     @Test("remains scheduled while an operator pauses it, and can be cancelled")
     func paused() async throws {
         try await PivotalPushFixture.open { fixture, push in
-            let authorization = fixture.basic("app-1", "application-key-1")
-            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Fixture.Reply
-            {
-                try await fixture.call(method, path, body: body, authorization: authorization)
-            }
             let earlier = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
             let path = "/v1/schedules/\(earlier["schedule_id"]?.stringValue ?? "")"
             let list = try await fixture.admin(.get, "…/messages?state=scheduled")
             let message = try #require(list["items.0.id"]?.stringValue)
             fixture.clock.advance(by: .seconds(1))
             _ = try await push(#"{"message":{"body":"y"},"target":{"platform":"all"},"scheduleIn":7200}"#)
-            let (shown, all) = (try await call(.get, path), try await call(.get, "/v1/schedules"))
+            let (shown, all) = (try await fixture.pivotal(.get, path), try await fixture.pivotal(.get, "/v1/schedules"))
             #expect(try await fixture.admin(.post, "…/messages/\(message)/pause")["state"] == "paused")
-            #expect(try await call(.get, path).text == shown.text)
-            #expect(try await call(.get, "/v1/schedules").text == all.text)
-            #expect(try await call(.put, path, #"{"scheduleIn":9000}"#).status == 409)
-            #expect(try await call(.delete, path).status == 204)
-            #expect(try await call(.get, path).status == 404)
+            #expect(try await fixture.pivotal(.get, path).text == shown.text)
+            #expect(try await fixture.pivotal(.get, "/v1/schedules").text == all.text)
+            #expect(try await fixture.pivotal(.put, path, #"{"scheduleIn":9000}"#).status == 409)
+            #expect(try await fixture.pivotal(.delete, path).status == 204)
+            #expect(try await fixture.pivotal(.get, path).status == 404)
         }
     }
 
@@ -175,8 +162,7 @@ struct PivotalScheduleTests {
             let list = try await fixture.admin(.get, "…/messages")
             let id = try #require(MessageID(list["items.0.id"]?.stringValue ?? ""), "\(list.text)")
             func put(_ body: String) async throws -> MessageDraft {
-                let reply = try await fixture.call(
-                    .put, path, body: body, authorization: fixture.basic("app-1", "application-key-1"))
+                let reply = try await fixture.pivotal(.put, path, body)
                 #expect(reply.status == 200, "\(reply.text)")
                 return try #require(try await fixture.draft(id))
             }
@@ -208,15 +194,13 @@ struct PivotalScheduleTests {
         try await PivotalPushFixture.open { fixture, push in
             let made = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
             let path = "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")"
-            let authorization = fixture.basic("app-1", "application-key-1")
-            let reply = try await fixture.call(
-                .put, path, body: #"{"scheduleIn":59}"#, authorization: authorization)
+            let reply = try await fixture.pivotal(.put, path, #"{"scheduleIn":59}"#)
             #expect(reply.status == 200)
             let draft = try await PivotalPushFixture.draft(fixture, reply)
             #expect(draft.startAt == fixture.clock.now)
             // It is no longer a schedule, even before the engine has processed it.
-            #expect(try await fixture.call(.get, path, authorization: authorization).status == 404)
-            #expect(try await fixture.call(.get, "/v1/schedules", authorization: authorization).text == "[]")
+            #expect(try await fixture.pivotal(.get, path).status == 404)
+            #expect(try await fixture.pivotal(.get, "/v1/schedules").text == "[]")
         }
     }
 }

@@ -17,7 +17,7 @@ struct PivotalTagTests {
         options: APIOptions = APIOptions(), _ body: @escaping @Sendable (Fixture, _ call: Caller) async throws -> Void
     ) async throws {
         try await Fixture.open(options: options) { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             _ = try await fixture.key(
                 "pivotal-platform",
                 [("platform_uuid", "p-ios"), ("platform_secret", "a-secret-for-tests"), ("platform", "ios")])
@@ -31,10 +31,7 @@ struct PivotalTagTests {
                     ])
                 try #require(reply.status == 201, "\(reply.text)")
             }
-            let authorization = fixture.basic("app-1", "application-key-1")
-            try await body(fixture) { method, path, text in
-                try await fixture.call(method, path, body: text, authorization: authorization)
-            }
+            try await body(fixture, fixture.pivotal)
         }
     }
 

@@ -9,11 +9,8 @@ struct PivotalTopicTests {
 
     private static func open(_ body: @escaping @Sendable (Fixture, _ call: Caller) async throws -> Void) async throws {
         try await Fixture.open { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            let authorization = fixture.basic("app-1", "application-key-1", spaces: "  ")
-            try await body(fixture) { method, path, text in
-                try await fixture.call(method, path, body: text, authorization: authorization)
-            }
+            try await fixture.makePivotalKey()
+            try await body(fixture, fixture.pivotal)
         }
     }
 

@@ -116,10 +116,9 @@ struct PivotalWindowsTests {
         ])
     func mapping(_ test: Case) async throws {
         try await Fixture.open { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            let reply = try await fixture.call(
-                .post, "/v1/push", body: #"{"message":\#(test.message),"target":{"platform":"all"}}"#,
-                authorization: fixture.basic("app-1", "application-key-1"))
+            try await fixture.makePivotalKey()
+            let reply = try await fixture.pivotal(
+                .post, "/v1/push", #"{"message":\#(test.message),"target":{"platform":"all"}}"#)
             let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
             #expect(reply.header("Warning") == nil)
             let draft = try #require(await fixture.draft(id))
@@ -139,12 +138,10 @@ struct PivotalWindowsTests {
         ])
     func unusable(options: String) async throws {
         try await Fixture.open { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             let custom = #"{"windows8":{"type":"toast","template_name":"ToastText01","options":\#(options)}}"#
-            let reply = try await fixture.call(
-                .post, "/v1/push",
-                body: #"{"message":{"body":"b","custom":\#(custom)},"target":{"platform":"all"}}"#,
-                authorization: fixture.basic("app-1", "application-key-1"))
+            let reply = try await fixture.pivotal(
+                .post, "/v1/push", #"{"message":{"body":"b","custom":\#(custom)},"target":{"platform":"all"}}"#)
             let name = try #require(try JSONParser.parse(options).objectValue?.names.first)
             #expect(
                 reply.header("Warning")?.contains("windows8.options.\(name) is invalid") == true, "\(reply.text)")
@@ -157,12 +154,10 @@ struct PivotalWindowsTests {
     @Test("without members that must be objects, each with a warning", arguments: ["windows8", "windowsPhone"])
     func noObjects(platform: String) async throws {
         try await Fixture.open { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             let custom = #"{"\#(platform)":{"type":"toast","template_fields":["a"],"options":"ttl=5"}}"#
-            let reply = try await fixture.call(
-                .post, "/v1/push",
-                body: #"{"message":{"body":"b","custom":\#(custom)},"target":{"platform":"all"}}"#,
-                authorization: fixture.basic("app-1", "application-key-1"))
+            let reply = try await fixture.pivotal(
+                .post, "/v1/push", #"{"message":{"body":"b","custom":\#(custom)},"target":{"platform":"all"}}"#)
             let warning = try #require(reply.header("Warning"), "\(reply.text)")
             #expect(warning.contains("\(platform).template_fields must be an object"), "\(warning)")
             #expect(warning.contains("windows8.options must be an object") == (platform == "windows8"))

@@ -203,8 +203,8 @@ struct RichieTaskTests {
                 #expect(reply.status == 401 && reply["error"]?.stringValue != nil)
                 #expect(reply.header("WWW-Authenticate")?.hasPrefix("Basic ") == true)
             }
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            let pivotal = fixture.basic("app-1", "application-key-1")
+            try await fixture.makePivotalKey()
+            let pivotal = fixture.pivotalBackend
             #expect(try await fixture.call(.post, RichieFixture.path, body: body, authorization: pivotal).status == 403)
             let admin = "Bearer \(Fixture.adminToken)"
             #expect(try await fixture.call(.post, RichieFixture.path, body: body, authorization: admin).status == 403)

@@ -8,7 +8,7 @@ import Testing
 struct TranscriptTests {
     private static func open(_ body: @escaping @Sendable (Fixture, Int) async throws -> Void) async throws {
         try await Fixture.open(over: .live) { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            try await fixture.makePivotalKey()
             for platform in ["ios", "android"] {
                 _ = try await fixture.key(
                     "pivotal-platform",
@@ -71,7 +71,7 @@ struct TranscriptTests {
             #expect(head.lowercased().contains("content-length: 19\r\n"), "\(head)")
             #expect(head.hasSuffix("\r\n\r\n"))
             let large = try await RawConnection.exchange(
-                "POST /v1/push HTTP/1.1\r\nHost: x\r\nAuthorization: \(fixture.basic("app-1", "application-key-1"))\r\n"
+                "POST /v1/push HTTP/1.1\r\nHost: x\r\nAuthorization: \(fixture.pivotalBackend)\r\n"
                     + "Content-Length: 99999999\r\nConnection: close\r\n\r\n{", port: port)
             #expect(large.hasPrefix("HTTP/1.1 413 "), "\(large)")
             let wrong = try await RawConnection.exchange("nonsense\r\n\r\n", port: port)

@@ -64,7 +64,7 @@ struct ConsoleFixture: Sendable {
         let bodies = FakeBodies()
         let hosts = HostRules(AddressRules(), WebhookRules())
         let verbs = Verbs(
-            store: store, engine: StillEngine(), providers: [:], channels: NoChannels(), time: clock,
+            store: store, engine: SilentEngine(), providers: [:], channels: NoChannels(), time: clock,
             randomness: randomness, hasher: hasher, firstAdmin: firstAdmin, hosts: hosts,
             dialects: VerbDialects(loneSecrets: ["native"], namingPlatforms: ["native"]),
             deviceQuota: DeviceQuota(time: clock))
@@ -251,15 +251,6 @@ final class FakeAuthenticator: SignInAuthenticator {
         }
         return .key(key)
     }
-}
-
-private struct StillEngine: DeliveryEngine {
-    let leaseOffer: LeaseOffer? = LeaseOffer(
-        owner: "test", interruptions: 0, leaseUntil: Timestamp(milliseconds: 4_000_000_000_000), madeAt: .zero)
-    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
-    func wake() {}
-    func interrupt(_ message: MessageID) {}
-    func credentialsChanged(at slot: CredentialSlot) {}
 }
 
 final class StillOperations: ConsoleOperations {

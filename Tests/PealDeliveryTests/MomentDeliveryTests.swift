@@ -144,11 +144,7 @@ struct MomentDeliveryTests {
     func allDevices() async throws {
         let fixture = try await DeliveryFixture()
         for number in 1...3 { try await Self.register(fixture, number) }
-        try await fixture.store.write(.control) { [app = fixture.app] store in
-            guard var own = try store.app(key: app) else { return }
-            own.settings[.alertsAllDevices] = true
-            try store.updateApp(own)
-        }
+        try await fixture.store.changeSettings(of: fixture.app) { $0[.alertsAllDevices] = true }
         fixture.provider.answers { $0.key == 2 ? .accepted : .unregistered }
         let service = fixture.service()
         try await fixture.running(service) {

@@ -335,11 +335,7 @@ struct RulesTests {
 extension DeliveryFixture {
     /// Sets the app's rules.
     func set(_ rules: JSON.Members) async throws {
-        try await store.write(.control) { [app] session in
-            guard var stored = try session.app(key: app) else { return }
-            stored.settings.replaceRules(rules)
-            try session.updateApp(stored)
-        }
+        try await store.changeSettings(of: app) { $0.replaceRules(rules) }
     }
 
     /// Registers devices in the topic `news`, or changes their time zones.

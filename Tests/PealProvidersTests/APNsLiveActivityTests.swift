@@ -10,7 +10,7 @@ struct APNsLiveActivityTests {
         _ change: (inout Content) -> Void = { _ in }
     ) -> RenderOrder {
         var content = Content()
-        content.setIOS(ios)
+        content.set(ios, on: .ios)
         change(&content)
         return RenderOrder(
             message: MessageID(high: 1, low: 2), content: content, options: options, locale: nil, route: route,
@@ -40,7 +40,7 @@ struct APNsLiveActivityTests {
     func repetition(seconds: Int64) throws {
         let start = Timestamp(seconds: 1_800_000_000)
         var content = Content()
-        content.setIOS(#"{"payload":{"aps":{"event":"update"}}}"#)
+        content.set(#"{"payload":{"aps":{"event":"update"}}}"#, on: .ios)
         let job = DeliveryJob(
             message: Message(
                 id: MessageID(high: 1, low: 2), app: 1, state: .sending, dialect: "native", campaignID: nil,

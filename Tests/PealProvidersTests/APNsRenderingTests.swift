@@ -22,13 +22,6 @@ struct RenderingCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-extension Content {
-    /// With an `ios` object, from JSON text.
-    mutating func setIOS(_ json: String) {
-        platforms[.ios] = PlatformContent(fields: (try? JSONParser.parse(json).objectValue) ?? .init())
-    }
-}
-
 @Suite("Rendering for APNs")
 struct APNsRenderingTests {
     static func order(_ content: Content, _ options: MessageOptions = .init(), locale: String? = nil) -> RenderOrder {
@@ -77,14 +70,14 @@ struct APNsRenderingTests {
             $0.content.body = .plain("common")
             $0.content.badge = 5
             $0.content.data = JSON.Members([("a", 1)])
-            $0.content.setIOS(
+            $0.content.set(
                 #"{"payload":{"aps":{"alert":{"body":"own","title-loc-key":"K"},"#
-                    + #""interruption-level":"passive"},"b":[2]}}"#
+                    + #""interruption-level":"passive"},"b":[2]}}"#, on: .ios
             )
         },
         .init("a string alert replaces", body: #"{"aps":{"alert":"plain"}}"#) {
             $0.content.body = .plain("common")
-            $0.content.setIOS(#"{"payload":{"aps":{"alert":"plain"}}}"#)
+            $0.content.set(#"{"payload":{"aps":{"alert":"plain"}}}"#, on: .ios)
         },
         .init(
             "background", body: #"{"aps":{"content-available":1},"k":1}"#,
@@ -105,22 +98,22 @@ struct APNsRenderingTests {
             $0.content.badge = 3
             $0.content.sound = "default"
             $0.content.data = JSON.Members([("k", 1)])
-            $0.content.setIOS(#"{"push_type":"background"}"#)
+            $0.content.set(#"{"push_type":"background"}"#, on: .ios)
         },
         .init(
             "background by the author's payload", body: #"{"aps":{"content-available":1}}"#,
             headers: ["com.example.app", "background", "5", "1800002000"]
-        ) { $0.content.setIOS(#"{"payload":{"aps":{"content-available":1}}}"#) },
+        ) { $0.content.set(#"{"payload":{"aps":{"content-available":1}}}"#, on: .ios) },
         .init(
             "a live activity by its event", body: #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#,
             headers: ["com.example.app.push-type.liveactivity", "liveactivity", "10", "1800002000"]
-        ) { $0.content.setIOS(#"{"payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}"#) },
+        ) { $0.content.set(#"{"payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}"#, on: .ios) },
         .init(
             "voip", body: #"{"aps":{"alert":{"body":"call"}}}"#,
             headers: ["com.example.app.voip", "voip", "10", "1800002000"]
         ) {
             $0.content.body = .plain("call")
-            $0.content.setIOS(#"{"push_type":"voip"}"#)
+            $0.content.set(#"{"push_type":"voip"}"#, on: .ios)
         },
         .init(
             "normal priority and a collapse key", body: #"{"aps":{"alert":{"body":"x"}}}"#,
@@ -155,7 +148,7 @@ struct APNsRenderingTests {
     @Test("every push type has its topic", arguments: APNsPushType.allCases)
     func topics(type: APNsPushType) throws {
         var content = Content()
-        content.setIOS(#"{"push_type":"\#(type.rawValue)"}"#)
+        content.set(#"{"push_type":"\#(type.rawValue)"}"#, on: .ios)
         let notification = try APNsRendering.notification(Self.order(content))
         #expect(notification.headers[0].value == "com.example.app" + type.topicSuffix)
         #expect(notification.headers[1].value == type.rawValue)
@@ -168,7 +161,7 @@ struct APNsRenderingTests {
         ])
     func limit(type: String, bytes: Int, isLegal: Bool) throws {
         var content = Content()
-        content.setIOS(#"{"push_type":"\#(type)"}"#)
+        content.set(#"{"push_type":"\#(type)"}"#, on: .ios)
         let frame = #"{"aps":{"alert":{"body":""}}}"#.utf8.count
         content.body = .plain(String(repeating: "x", count: bytes - frame))
         if isLegal {
@@ -188,7 +181,7 @@ struct APNsRenderingTests {
         ])
     func faults(ios: String, field: String) {
         var content = Content()
-        content.setIOS(ios)
+        content.set(ios, on: .ios)
         let error = #expect(throws: ContentRefusal.self) { try APNsRendering.notification(Self.order(content)) }
         #expect(error?.code == .invalidField)
         #expect(error?.field.description == field)
@@ -242,7 +235,7 @@ struct APNsRenderingTests {
         var content = Content()
         content.body = .plain("B")
         content.namesMessage = namesMessage
-        content.setIOS(own)
+        content.set(own, on: .ios)
         let payload = try JSONParser.parse(try APNsRendering.notification(Self.order(content)).body.prefix)
         #expect((payload["aps"]?["mutable-content"] == 1) == isMutable)
     }
@@ -259,7 +252,7 @@ struct APNsRenderingTests {
         content.body = .plain("B")
         content.category = category
         content.namesMessage = namesMessage
-        content.setIOS(own)
+        content.set(own, on: .ios)
         let payload = try JSONParser.parse(try APNsRendering.notification(Self.order(content)).body.prefix)
         #expect(payload["aps"]?["category"]?.stringValue == expected)
     }
@@ -274,7 +267,7 @@ struct APNsRenderingTests {
         }
         #expect(try aps() == ["badge": 3])
         content.body = .plain("B")
-        content.setIOS(#"{"payload":{"aps":{"mutable-content":0}}}"#)
+        content.set(#"{"payload":{"aps":{"mutable-content":0}}}"#, on: .ios)
         #expect(try aps()?["mutable-content"] == 0)
     }
 

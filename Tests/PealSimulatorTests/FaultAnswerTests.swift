@@ -58,22 +58,4 @@ struct FaultAnswerTests {
         #expect(plan.decide(device: "a", provider: .wns, environment: .production) == nil)
         #expect(plan.decide(device: "", provider: .wns, environment: .production, kind: .authorization) != nil)
     }
-
-    @Test(
-        "are refused with the reason",
-        arguments: [
-            ("rules: [{error_code: NONE}]", "rules[0].status"), ("rules: [{sequence: []}]", "rules[0].sequence"),
-            ("rules: [{sequence: [{status: 1}]}]", "rules[0].sequence[0].status"),
-            ("rules: [{sequence: [{stats: 1}]}]", "rules[0].sequence[0].stats"),
-            ("rules: [{sequence: [{status: 500}], status: 500}]", "rules[0].status"),
-            ("rules: [{status: 500, repeat: true}]", "rules[0].repeat"),
-            ("rules: [{status: 500, headers: {a: 1}}]", "rules[0].headers.a"),
-            ("rules: [{status: 500, retry_after: soon}]", "rules[0].retry_after"),
-            ("rules: [{match: {provider: pigeon}, status: 500}]", "rules[0].match.provider"),
-            ("rules: [{action: clock_skew}]", "rules[0].seconds"), ("clock_skew_seconds: x", "clock_skew_seconds"),
-        ])
-    func mistakes(yaml: String, field: String) throws {
-        let error = try #require(throws: SimulatorError.self) { try FaultScript(yaml: yaml) }
-        #expect(error.description.hasPrefix(field + ":"))
-    }
 }

@@ -57,12 +57,9 @@ struct DueWebhookTests {
                 }
             }
         }
-        func due() async throws -> [WebhookReference] {
-            try await fixture.store.read { [now = fixture.now] in try $0.dueWebhooks(now: now) }
-        }
-        #expect(try await due() == [references[1], references[3]].sorted())
+        #expect(try await fixture.dueWebhooks() == [references[1], references[3]].sorted())
         fixture.time.advance(by: .seconds(60))
-        #expect(try await due() == references.sorted())
+        #expect(try await fixture.dueWebhooks() == references.sorted())
     }
 
     private func apps(_ count: Int, _ fixture: Fixture) async throws -> [AppKey] {

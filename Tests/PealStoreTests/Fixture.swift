@@ -116,6 +116,10 @@ struct Fixture: Sendable {
         try await store.read { [app] in try $0.message(app: app, id: id)?.state }
     }
 
+    func dueWebhooks() async throws -> [WebhookReference] {
+        try await store.read { [now] in try $0.dueWebhooks(now: now) }
+    }
+
     func lease(_ route: Route = .apnsProduction, limit: Int = 100, owner: String = "me") async throws -> [Slice] {
         try await store.write(.control) { [app, now] in
             try $0.lease(
@@ -154,14 +158,4 @@ extension MomentVerbs {
     func schedule(_ draft: MessageDraft) async throws -> Result {
         try await schedule(draft, VerbCall(actor: "test", now: draft.createdAt))
     }
-}
-
-/// Offers leases, and ignores everything that it is given.
-struct SilentEngine: DeliveryEngine {
-    let leaseOffer: LeaseOffer? = LeaseOffer(
-        owner: "test", interruptions: 0, leaseUntil: Timestamp(milliseconds: 4_000_000_000_000), madeAt: .zero)
-    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
-    func wake() {}
-    func interrupt(_ message: MessageID) {}
-    func credentialsChanged(at slot: CredentialSlot) {}
 }

@@ -338,10 +338,8 @@ struct InstallationStoreTests {
     func quiet(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await Self.install(fixture, 1)
-        try await fixture.store.write(.control) { [app = fixture.app] store in
-            guard var own = try store.app(key: app) else { return }
-            own.settings.replaceRules(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
-            try store.updateApp(own)
+        try await fixture.store.changeSettings(of: fixture.app) {
+            $0.replaceRules(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
         }
         let end = fixture.now + .seconds(1800)
         let clock = QuietClock { _, _, now in now < end ? end : nil }

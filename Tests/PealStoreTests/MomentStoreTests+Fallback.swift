@@ -136,10 +136,8 @@ extension MomentStoreTests {
     func quietHours(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "ann")
-        try await fixture.store.write(.control) { [app = fixture.app] store in
-            guard var own = try store.app(key: app) else { return }
-            own.settings.replaceRules(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
-            try store.updateApp(own)
+        try await fixture.store.changeSettings(of: fixture.app) {
+            $0.replaceRules(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
         }
         var short = Self.draft(fixture, method: .traditional)
         // A traditional message ends with its window.

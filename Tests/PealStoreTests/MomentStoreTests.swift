@@ -261,10 +261,8 @@ struct MomentStoreTests {
         arguments: StoreUnderTest.allCases)
     func frequencyCap(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        try await fixture.store.write(.control) { [app = fixture.app] store in
-            guard var own = try store.app(key: app) else { return }
-            own.settings.replaceRules(.init([("frequency_cap", ["messages": 1, "hours": 24])]))
-            try store.updateApp(own)
+        try await fixture.store.changeSettings(of: fixture.app) {
+            $0.replaceRules(.init([("frequency_cap", ["messages": 1, "hours": 24])]))
         }
         func waits(_ key: DeviceKey) async throws -> Bool {
             try await fixture.store.write(.settle) { [app = fixture.app, now = fixture.now] in

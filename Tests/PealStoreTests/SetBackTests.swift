@@ -54,9 +54,9 @@ struct SetBackTests {
         let fixture = try await Fixture(engine)
         let reference = try await Self.webhookWithEvent(fixture)
         fixture.time.setClock(by: .seconds(-86_400))
-        #expect(try await Self.dueWebhooks(fixture) == [])
+        #expect(try await fixture.dueWebhooks() == [])
         try await fixture.pruneAll()
-        #expect(try await Self.dueWebhooks(fixture) == [reference])
+        #expect(try await fixture.dueWebhooks() == [reference])
     }
 
     @Test("a delivery is due, whether it was leased or waited for a retry", arguments: StoreUnderTest.allCases)
@@ -74,7 +74,7 @@ struct SetBackTests {
         #expect(cut?.term == 1)
         fixture.time.setClock(by: .seconds(-86_400))
         try await fixture.pruneAll()
-        #expect(try await Self.dueWebhooks(fixture) == [reference])
+        #expect(try await fixture.dueWebhooks() == [reference])
         func lease() async throws -> [LeasedDelivery] {
             try await fixture.store.write(.rest) { [now = fixture.now] in
                 try $0.leaseDeliveries(
@@ -83,7 +83,7 @@ struct SetBackTests {
         }
         var leased = try #require(try await lease().first)
         #expect(leased.term == 2)
-        #expect(try await Self.dueWebhooks(fixture) == [], "it is leased by the present clock")
+        #expect(try await fixture.dueWebhooks() == [], "it is leased by the present clock")
         leased.delivery.nextAttemptAt = fixture.now + .seconds(Limits.webhookRetrySecondsMax)
         let isSettled = try await fixture.store.write(.rest) { [leased] in try $0.settle(leased) }
         #expect(isSettled)
@@ -154,10 +154,6 @@ struct SetBackTests {
         fixture.time.setClock(by: .seconds(-2 * 86_400))
         #expect(try await !waits(3))
         #expect(try await waits(4))
-    }
-
-    private static func dueWebhooks(_ fixture: Fixture) async throws -> [WebhookReference] {
-        try await fixture.store.read { [now = fixture.now] in try $0.dueWebhooks(now: now) }
     }
 
     private static func webhookWithEvent(_ fixture: Fixture) async throws -> WebhookReference {

@@ -113,19 +113,15 @@ struct WebhookStoreTests {
         #expect(try await waiting(events) == [event])
         #expect(try await waiting(context).map(\.dueAt) == [fixture.now + Webhook.Form.gathered.gathering])
         #expect(try await waiting(idle) == [])
-        #expect(try await due(fixture) == [events.reference])
+        #expect(try await fixture.dueWebhooks() == [events.reference])
         fixture.time.advance(by: Webhook.Form.gathered.gathering)
-        #expect(try await due(fixture) == [events.reference, context.reference].sorted())
+        #expect(try await fixture.dueWebhooks() == [events.reference, context.reference].sorted())
         let large = OutboxEvent(
             id: OutboxEventID(high: 2, low: 2), app: fixture.app, type: "a",
             payload: Array(repeating: 0, count: Limits.webhookPayloadBytesMax + 1), createdAt: fixture.now)
         await #expect(throws: PealError.self) {
             try await fixture.store.write(.settle) { try $0.enqueue(large, for: ["events"]) }
         }
-    }
-
-    private func due(_ fixture: Fixture) async throws -> [WebhookReference] {
-        try await fixture.store.read { [now = fixture.now] in try $0.dueWebhooks(now: now) }
     }
 
     /// A webhook with `count` events queued, all cut into deliveries leased to `me` for a minute.
@@ -159,7 +155,7 @@ struct WebhookStoreTests {
             try store.cut([event], into: leased[0].delivery, body: nil, owner: "you", until: now)
         }
         #expect(again == nil)
-        #expect(try await due(fixture) == [])
+        #expect(try await fixture.dueWebhooks() == [])
         #expect(try await fixture.store.read { try $0.outboxEvents(for: webhook.reference, limit: 9) } == [])
     }
 
@@ -176,7 +172,7 @@ struct WebhookStoreTests {
         let (webhook, mine) = try await cut(fixture, count: 2)
         #expect(try await lease(webhook, fixture) == [])
         fixture.time.advance(by: .seconds(60))
-        #expect(try await due(fixture) == [webhook.reference])
+        #expect(try await fixture.dueWebhooks() == [webhook.reference])
         let yours = try await lease(webhook, fixture, limit: 1)
         #expect(yours.map(\.term) == [2])
         #expect(yours.map(\.body) == [Array("{}".utf8)])

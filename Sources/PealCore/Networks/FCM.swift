@@ -125,6 +125,11 @@ package struct FCMContent: NetworkContent {
         return ["\(path): removed \(Spelling.counted(count, "member")) with a name that FCM reserves"]
     }
 
+    /// The size of data as FCM counts it: the names and values that reach the device, in bytes.
+    package static func size(of data: JSON.Members) -> Int {
+        data.pairs.reduce(0) { $0 + $1.0.utf8.count + ($1.1.stringValue?.utf8.count ?? $1.1.bytes.count) }
+    }
+
     /// The members that FCM defines.
     package var message: JSON.Members {
         JSON.Members(members.pairs.filter { $0.0 != "data_only" && $0.0 != "target" })

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -37,7 +36,7 @@ struct LoadBench: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let template = try LoadTemplate(JSONParser.parse(Array(try Data(contentsOf: URL(fileURLWithPath: request)))))
+        let template = try LoadTemplate(BenchCommand.document(request))
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let run = LoadRun(template: template, numbers: first..<(first + count), loop: loop)

@@ -72,7 +72,7 @@ private final class RowInserts: Sendable {
     /// - Parameter file: `{"schema": [statements], "rows": [{"table", "columns", "values", "varied"}]}`. Values are
     ///   numbers, strings, null, and `{"hex"}` for bytes.
     init(file: String, database: String) async throws {
-        let json = try JSONParser.parse(Array(try Data(contentsOf: URL(fileURLWithPath: file))))
+        let json = try BenchCommand.document(file)
         engine = try SQLiteEngine(path: database)
         let schema = (json["schema"]?.arrayValue ?? []).compactMap(\.stringValue)
         try await engine.migrate { connection in

@@ -98,7 +98,7 @@ private struct BenchAPNs: Sendable {
     private let notification: PealCore.Notification
 
     init(file: String) throws {
-        let description = try JSONParser.parse(Array(try Data(contentsOf: URL(fileURLWithPath: file))))
+        let description = try BenchCommand.document(file)
         guard let url = description["apns_url"]?.stringValue, let caFile = description["ca_file"]?.stringValue,
             let apns = description["apns"], let keyFile = apns["private_key_file"]?.stringValue,
             let keyID = apns["key_id"]?.stringValue, let teamID = apns["team_id"]?.stringValue,

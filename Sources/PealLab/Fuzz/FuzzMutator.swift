@@ -1,3 +1,5 @@
+internal import PealTesting
+
 /// Derives an input from others, frame by frame, so that most of it stays meaningful, and byte by byte.
 struct FuzzMutator {
     var dice: Dice
@@ -69,25 +71,19 @@ struct FuzzMutator {
     }
 }
 
-/// Random numbers from a seed: SplitMix64.
+/// Random numbers from a seed.
 package struct Dice: Sendable {
-    private var state: UInt64
+    private var generator: SeededGenerator
 
-    package init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
     /// Random numbers seeded by the content of an input, so that a replay needs only the input.
     init(of bytes: [UInt8]) {
         // FNV-1a.
-        state = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        self.init(seed: bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
     }
 
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    package mutating func next() -> UInt64 { generator.next() }
 
     /// A number from 0 up to but not including `bound`, which is at least 1.
     package mutating func next(below bound: Int) -> Int { Int(next() % UInt64(bound)) }

@@ -265,11 +265,7 @@ enum FCMSize {
         return [data, message["notification"], look].reduce(0) { $0 + bytes(of: $1) }
     }
 
-    private static func bytes(of part: JSON?) -> Int {
-        part?.objectValue?.pairs.reduce(0) { sum, pair in
-            sum + pair.0.utf8.count + (pair.1.stringValue?.utf8.count ?? pair.1.bytes.count)
-        } ?? 0
-    }
+    private static func bytes(of part: JSON?) -> Int { part?.objectValue.map(FCMContent.size) ?? 0 }
 
     private static func largestField(_ order: RenderOrder, _ own: FCMFields) -> MessageField {
         let content = order.content

@@ -1,4 +1,5 @@
 import PealCore
+import PealTesting
 import Testing
 
 @Suite("KeySet") struct KeySetTests {

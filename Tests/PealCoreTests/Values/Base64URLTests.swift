@@ -1,4 +1,5 @@
 import PealCore
+import PealTesting
 import Testing
 
 @Suite("Base64URL") struct Base64URLTests {

@@ -91,3 +91,10 @@ func expectTally(
 ) {
     #expect(found == expected, sourceLocation: sourceLocation)
 }
+
+extension Content {
+    /// With a platform's object, from JSON text.
+    mutating func set(_ json: String, on platform: Platform) {
+        platforms[platform] = PlatformContent(fields: (try? JSONParser.parse(json).objectValue) ?? .init())
+    }
+}

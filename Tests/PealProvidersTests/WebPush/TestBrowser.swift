@@ -99,10 +99,3 @@ func testWebNotification(
             message: MessageID(high: 1, low: 2), content: content, options: options, locale: nil, route: .webPush,
             providerAppID: "", expiresAt: now + .seconds(lifeSeconds), now: now))
 }
-
-extension Content {
-    /// With a `web` object, from JSON text.
-    mutating func setWeb(_ json: String) {
-        platforms[.web] = PlatformContent(fields: (try? JSONParser.parse(json).objectValue) ?? .init())
-    }
-}

@@ -40,19 +40,21 @@ struct WebPushRenderingTests {
         ) { content, _ in content.namesMessage = true },
         .init("an own payload in place of them", text: #"{"a":[1,2.50]}"#) { content, _ in
             content.data = JSON.Members([("n", 1)])
-            content.setWeb(#"{"payload":{"a":[1,2.50]}}"#)
+            content.set(#"{"payload":{"a":[1,2.50]}}"#, on: .web)
         },
         .init("an own text as it is", text: "plain \"text\"") { content, _ in
-            content.setWeb(#"{"payload":"plain \"text\""}"#)
+            content.set(#"{"payload":"plain \"text\""}"#, on: .web)
         },
-        .init("an own payload of another kind", text: "[1]") { content, _ in content.setWeb(#"{"payload":[1]}"#) },
-        .init("an own payload that is empty", text: "{}") { content, _ in content.setWeb(#"{"payload":{}}"#) },
+        .init("an own payload of another kind", text: "[1]") { content, _ in
+            content.set(#"{"payload":[1]}"#, on: .web)
+        },
+        .init("an own payload that is empty", text: "{}") { content, _ in content.set(#"{"payload":{}}"#, on: .web) },
         .init("null for none", text: #"{"title":"Hello","body":"World"}"#) { content, _ in
-            content.setWeb(#"{"payload":null,"topic":null,"urgency":null}"#)
+            content.set(#"{"payload":null,"topic":null,"urgency":null}"#, on: .web)
         },
         .init(
             "further members merged over it", text: #"{"title":"Own","body":"World","actions":[{"action":"a"}]}"#
-        ) { content, _ in content.setWeb(#"{"title":"Own","actions":[{"action":"a"}]}"#) },
+        ) { content, _ in content.set(#"{"title":"Own","actions":[{"action":"a"}]}"#, on: .web) },
         .init("a background message with data", text: #"{"data":{"k":1}}"#, headers: ["3600", "normal"]) {
             content, options in
             options.isBackground = true
@@ -66,7 +68,7 @@ struct WebPushRenderingTests {
             options.priority = .low
         },
         .init("an own urgency", text: #"{"title":"Hello","body":"World"}"#, headers: ["3600", "very-low"]) {
-            content, _ in content.setWeb(#"{"urgency":"very-low"}"#)
+            content, _ in content.set(#"{"urgency":"very-low"}"#, on: .web)
         },
         .init("one attempt", text: #"{"title":"Hello","body":"World"}"#, headers: ["0", "high"]) { _, options in
             options.life = .seconds(0)
@@ -81,7 +83,7 @@ struct WebPushRenderingTests {
         .init("an own topic", text: #"{"title":"Hello","body":"World"}"#, headers: ["3600", "high", "own"]) {
             content, options in
             options.collapseKey = "key"
-            content.setWeb(#"{"topic":"own"}"#)
+            content.set(#"{"topic":"own"}"#, on: .web)
         },
     ]
 
@@ -123,7 +125,7 @@ struct WebPushRenderingTests {
                     content.body = .plain(String(repeating: "x", count: bytes - frame))
                 } else {
                     content.body = .plain(String(repeating: "y", count: 5000))
-                    content.setWeb(#"{"payload":"\#(String(repeating: "x", count: bytes))"}"#)
+                    content.set(#"{"payload":"\#(String(repeating: "x", count: bytes))"}"#, on: .web)
                 }
             }
         }
@@ -156,7 +158,7 @@ struct WebPushRenderingTests {
         ])
     func faults(web: String, field: String) {
         let error = #expect(throws: ContentRefusal.self) {
-            try testWebNotification { content, _ in content.setWeb(web) }
+            try testWebNotification { content, _ in content.set(web, on: .web) }
         }
         #expect(error?.code == .invalidField)
         #expect(error?.field.description == field)

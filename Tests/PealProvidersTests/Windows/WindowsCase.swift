@@ -29,13 +29,6 @@ struct WindowsCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-extension Content {
-    /// With a platform's object, from JSON text.
-    mutating func set(_ json: String, on platform: Platform) {
-        platforms[platform] = PlatformContent(fields: (try? JSONParser.parse(json).objectValue) ?? .init())
-    }
-}
-
 enum WindowsOrders {
     static let now = Timestamp(seconds: 1_800_000_000)
 

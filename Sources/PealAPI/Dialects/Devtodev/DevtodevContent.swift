@@ -100,16 +100,13 @@ enum DevtodevAndroid {
     private static func data(_ own: JSON.Members, _ keys: JSON.Members) -> JSON.Members {
         var data = JSON.Members()
         for (name, value) in own.pairs where !value.isNull {
-            data[name] = .string(value.scalarText ?? value.text)
+            data[name] = .string(value.asText)
         }
         for (name, value) in keys.pairs { data[name] = value }
         guard !own.isEmpty, data["data"] == nil else { return data }
-        let document = JSON.object(own).text
-        let bytes = data.pairs.reduce("data".utf8.count + document.utf8.count) { sum, member in
-            sum + member.0.utf8.count + (member.1.stringValue?.utf8.count ?? 0)
-        }
-        if bytes <= Limits.fcmPayloadBytesMax { data["data"] = .string(document) }
-        return data
+        var both = data
+        both["data"] = .string(JSON.object(own).text)
+        return FCMContent.size(of: both) <= Limits.fcmPayloadBytesMax ? both : data
     }
 }
 

@@ -68,16 +68,10 @@ struct DevtodevDraft: Sendable {
     }
 }
 
-/// One platform's message before its payload is read.
-struct DevtodevOutline: Sendable {
-    var options = DevtodevOptions()
-    var payload: JSON = [:]
-}
-
-/// One platform's message.
+/// One platform's message; its payload is JSON until it is read.
 struct DevtodevMessage<Payload: Sendable>: Sendable {
-    let options: DevtodevOptions
-    let payload: Payload
+    var options: DevtodevOptions
+    var payload: Payload
 }
 
 /// `options` of one platform's message.

@@ -72,7 +72,7 @@ enum DevtodevShapes {
         texts: DevtodevAndroidShapes.texts)
 
     /// Requires the payload to suit `hidden`. Only for the schema: the reader checks this together with the payload.
-    private static func suits(visible: [String], texts: [String]) -> Rule<DevtodevOutline> {
+    private static func suits(visible: [String], texts: [String]) -> Rule<DevtodevMessage<JSON>> {
         Rule(
             "A hidden message must not have visible members; any other needs a text.",
             violation: { describing in
@@ -109,8 +109,7 @@ enum DevtodevShapes {
             .component(
                 "\(name)Payload", .any(of: [shown.schema(describing), hidden.schema(describing), .emptyList]))
         }
-        var start = DevtodevOutline()
-        start.options.delivery.environment = environment
+        let start = DevtodevMessage<JSON>(options: DevtodevOptions(environment: environment), payload: [:])
         let outline = ObjectShape(name, start, rules: [suits(visible: visible, texts: texts)]) {
             Entry("options", options.shape) { if let options = $1 { $0.options = options } }
             Entry("payload", payload) { $0.payload = $1 ?? [:] }

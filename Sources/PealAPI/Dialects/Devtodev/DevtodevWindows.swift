@@ -86,9 +86,7 @@ enum DevtodevWindowsShapes {
         .anything
     }
 
-    private static let raw = Shape<JSON>.anything.map {
-        WNSContent(type: "raw", value: .string($0.scalarText ?? $0.text))
-    }
+    private static let raw = Shape<JSON>.anything.map { WNSContent(type: "raw", value: .string($0.asText)) }
 
     static let image = Shape.text(bytes: Limits.imageURLBytesMax)
 }

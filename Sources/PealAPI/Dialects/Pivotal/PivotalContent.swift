@@ -131,7 +131,7 @@ enum PivotalContent {
         for (name, value) in android?.pairs.map({ ($0, $1) }) ?? [] where !value.isNull {
             // If empty, these two count as absent; all other members belong to the app.
             if ["message", "collapse_key"].contains(name), value == "" { continue }
-            data[name] = .string(value.scalarText ?? value.text)
+            data[name] = .string(value.asText)
         }
         warnings += FCMContent.removeReserved(from: &data, "message.custom.android")
         if case .string(let key)? = data["collapse_key"] {

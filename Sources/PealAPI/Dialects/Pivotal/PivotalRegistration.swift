@@ -101,19 +101,20 @@ struct PivotalRegistration: Sendable {
         return Answer(.ok, .integer(count))
     }
 
+    private static let userIDName = "custom_user_id"
+
     /// The vendor's SDKs limit the id to 255 characters, not bytes.
     private func checked(_ id: String) throws(PealError) -> String {
-        let text = try Shape.text(bytes: Limits.userIDBytesMax).value(of: id, named: "custom_user_id")
-        guard text.unicodeScalars.count <= Limits.nameCharactersMax else {
-            throw .invalid(
-                "custom_user_id", "custom_user_id may be at most \(Limits.nameCharactersMax) characters long")
+        let (name, max) = (Self.userIDName, Limits.nameCharactersMax)
+        let text = try Shape.text(bytes: Limits.userIDBytesMax).value(of: id, named: name)
+        guard text.unicodeScalars.count <= max else {
+            throw .invalid(name, "\(name) may be at most \(max) characters long")
         }
         return text
     }
 
     /// The user id that the body contains, verified if the app requires it; nil if there is none.
     private func userID(_ given: String?, _ app: App, now: Timestamp) async throws -> String? {
-        let name = "custom_user_id"
         guard app.settings[PivotalSettings.verifyCustomUserID] else {
             return try given.map(checked)
         }
@@ -125,8 +126,9 @@ struct PivotalRegistration: Sendable {
                 try store.storedKey(.pivotal, publicHalf: key.publicHalf)?.sharedSecret
             }
         }
-        let id = try SignedUser(signed, member: "custom_user_id", secrets: secrets, now: now).id(
-            of: "custom_user_id", "custom_user_id must be signed with the application's shared secret"
+        let name = Self.userIDName
+        let id = try SignedUser(signed, member: name, secrets: secrets, now: now).id(
+            of: name, "\(name) must be signed with the application's shared secret"
         ) { .invalid(name, $0) }
         return try checked(id)
     }

@@ -139,7 +139,7 @@ enum PivotalWindows {
     }
 
     private static func text(_ value: JSON) -> JSON {
-        value.isNull ? .null : .string(value.scalarText ?? value.text)
+        value.isNull ? .null : .string(value.asText)
     }
 
     /// - Parameter body: the message's body, for a push without Windows Phone content.

@@ -30,9 +30,9 @@ struct RichieCheck {
     let allowsHTTP: Bool
     private(set) var warnings: [String] = []
 
-    /// The keys with a dash in an APNs alert ("Generating a remote notification", table 2).
+    /// Apple's own keys, most of which have a dash ("Generating a remote notification").
     private static let apple: Set<String> = [
-        // In `aps` ("Generating a remote notification").
+        // In `aps`.
         "attributes", "attributes-type", "content-available", "content-state", "dismissal-date", "filter-criteria",
         "input-push-token", "interruption-level", "mutable-content", "relevance-score", "sound", "stale-date",
         "target-content-id", "thread-id", "url-args",
@@ -179,11 +179,11 @@ struct RichieAndroid {
         var both = Self.texts(merged)
         both[Self.alert] = .string(JSON.object(merged).text)
         both[Self.taskID] = .string(taskID)
-        if Self.size(both) <= Limits.fcmPayloadBytesMax { return both }
+        if FCMContent.size(of: both) <= Limits.fcmPayloadBytesMax { return both }
         let sent = Self.texts(submitted)
         var named = sent
         named[Self.taskID] = .string(taskID)
-        return Self.size(named) <= Limits.fcmPayloadBytesMax ? named : sent
+        return FCMContent.size(of: named) <= Limits.fcmPayloadBytesMax ? named : sent
     }
 
     /// What the report shows.
@@ -194,13 +194,8 @@ struct RichieAndroid {
     private static func texts(_ members: JSON.Members) -> JSON.Members {
         var texts = JSON.Members()
         for (name, value) in members.pairs where !value.isNull && !FCMContent.isReserved(name) {
-            texts[name] = .string(value.scalarText ?? value.text)
+            texts[name] = .string(value.asText)
         }
         return texts
-    }
-
-    /// The size as FCM counts it: names and values, in bytes.
-    private static func size(_ data: JSON.Members) -> Int {
-        data.pairs.reduce(0) { $0 + $1.0.utf8.count + ($1.1.stringValue?.utf8.count ?? 0) }
     }
 }
