@@ -139,7 +139,7 @@ extension StoreSession {
 
     private func hasInstallations(_ app: AppKey) throws -> Bool {
         if let known = memo.installs[app] { return known }
-        let has = try connection.value("SELECT 1 FROM installation WHERE app = \(app) LIMIT 1", Int64.self) != nil
+        let has = try connection.exists("SELECT 1 FROM installation WHERE app = \(app) LIMIT 1")
         memo.installs[app] = has
         return has
     }
@@ -219,7 +219,7 @@ extension StoreSession {
     /// training than others.
     private func hasSample(_ message: MessageID?, app: AppKey, device: DeviceKey) throws -> Bool {
         guard let message else { return false }
-        return try connection.value(DeviceEventTable.sample(message, app: app, device: device), Int64.self) != nil
+        return try connection.exists(DeviceEventTable.sample(message, app: app, device: device))
     }
 }
 

@@ -222,7 +222,7 @@ extension StoreSession {
 
     /// nil if no user shares a context.
     private func phase(of campaign: String, app: AppKey, window: Duration) throws -> CampaignPhase? {
-        guard try connection.value("SELECT 1 FROM context_sample WHERE app = \(app) LIMIT 1", Int64.self) != nil else {
+        guard try connection.exists("SELECT 1 FROM context_sample WHERE app = \(app) LIMIT 1") else {
             return nil
         }
         let known = try learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)
