@@ -48,7 +48,6 @@ struct Conclusion: Sendable {
     private(set) var isWhole = true
 
     private let terms: Terms
-    var concludedAt: Timestamp { terms.now }
     private var endings: [DeliveryLog.Ending]
     private var endingNumbers: [DeliveryLog.Ending: UInt16] = [:]
     private var endingOf: [UInt16] = []
@@ -271,7 +270,7 @@ extension Conclusion {
     ) -> [Settlement] {
         var slice = slice
         var settlements: [Settlement] = []
-        let took = max(0, (concludedAt - sentAt).milliseconds)
+        let took = max(0, (terms.now - sentAt).milliseconds)
         for (range, row) in log.rows(sentAt: sentAt, tookMilliseconds: took) {
             let added = log.counts(range)
             slice.counts.add(added)

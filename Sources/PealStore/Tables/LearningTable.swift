@@ -194,11 +194,8 @@ extension StoreSession {
     }
 
     func arrivalRate(app: AppKey) throws -> Double? {
-        let sums = try connection.first(
-            "SELECT CAST(SUM(hits) AS BIGINT), CAST(SUM(hits + misses) AS BIGINT) FROM installation WHERE app = \(app)"
-        ) { row -> (hits: Int64?, all: Int64?) in (try row.next(), try row.next()) }
-        guard let hits = sums?.hits, let all = sums?.all, all > 0 else { return nil }
-        return Double(hits) / Double(all)
+        try arrivalRate(
+            "SELECT CAST(SUM(hits) AS BIGINT), CAST(SUM(hits + misses) AS BIGINT) FROM installation WHERE app = \(app)")
     }
 
     func displays(app: AppKey, campaign: String, limit: Int, now: Timestamp) throws -> (shown: Int, opened: Int) {
