@@ -367,9 +367,11 @@ extension RouteBreaker {
     }
 
     /// Stops the route, unless only this message is refused.
-    fileprivate mutating func stop(by message: MessageID?, isProbe: Bool, now: Duration) {
+    @discardableResult
+    mutating func stop(by message: MessageID?, isProbe: Bool, now: Duration) -> Judgement {
         var judgement = Judgement()
         apply((.stop, "TopicDisallowed"), of: message, isProbe: isProbe, to: &judgement, now: now)
+        return judgement
     }
 }
 
