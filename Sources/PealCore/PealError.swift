@@ -90,6 +90,8 @@ extension PealError {
         PealError(.notSupported, message ?? "\(field) is not supported yet", field: field)
     }
     package static func notFound(_ what: String) -> PealError { PealError(.notFound, "\(what) not found") }
+    /// What an error says, without a code.
+    package static func message(of error: any Error) -> String { (error as? PealError)?.message ?? "\(error)" }
     /// Whether the store as a whole failed, and not only this transaction.
     package static func isOutage(_ error: any Error) -> Bool {
         guard let error = error as? PealError else { return false }

@@ -143,7 +143,7 @@ extension StoreSession {
 
     /// An experiment, and what was learned of the campaign's displays, end with the last message of the campaign.
     func endCampaign(_ campaign: String, app: AppKey, now: Timestamp) throws {
-        guard try connection.value(MessageTable.first(of: campaign, app: app), MessageID.self) == nil else { return }
+        guard try !connection.exists(MessageTable.first(of: campaign, app: app)) else { return }
         try connection.execute("DELETE FROM learning WHERE app = \(app) AND campaign_id = \(campaign)")
         guard try connection.execute("DELETE FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)") == 1
         else { return }

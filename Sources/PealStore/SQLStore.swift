@@ -71,9 +71,7 @@ package final class SQLStore: Store {
     package func chainAudit() async throws {
         var count = Self.chainedAtOnce
         while count == Self.chainedAtOnce {
-            let hasPending = try await engine.read(.request) { connection in
-                try connection.value(AuditTable.hasPending, Int64.self) != nil
-            }
+            let hasPending = try await engine.read(.request) { try $0.exists(AuditTable.hasPending) }
             guard hasPending else { return }
             count = try await engine.exclusively { [context] connection in
                 try StoreSession(connection, context).chainPending(limit: Self.chainedAtOnce)

@@ -85,7 +85,7 @@ package struct StoreCopy: Sendable {
     private static func isEmpty(_ connection: any SQLConnection) throws -> Bool {
         try SchemaTable.all.allSatisfy { table in
             let others: SQL = table.name == "setting" ? " WHERE name <> \(MasterKey.markName)" : ""
-            return try connection.value("SELECT 1 FROM \(name: table.name)\(others) LIMIT 1", Int64.self) == nil
+            return try !connection.exists("SELECT 1 FROM \(name: table.name)\(others) LIMIT 1")
         }
     }
 

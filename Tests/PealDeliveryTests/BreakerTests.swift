@@ -38,7 +38,7 @@ struct BreakerTests {
         for _ in expected {
             let isProbe = breaker.closedUntil != nil
             if isStop {
-                _ = breaker.stop(by: nil, isProbe: isProbe, now: now)
+                breaker.stop(by: nil, isProbe: isProbe, now: now)
             } else {
                 _ = breaker.judge(bad, of: nil, isProbe: isProbe, now: now)
             }
@@ -70,9 +70,9 @@ struct BreakerTests {
     func slowerProbe() {
         let (bad, good) = (MessageID(high: 1, low: 1), MessageID(high: 1, low: 2))
         var breaker = RouteBreaker()
-        _ = breaker.stop(by: bad, isProbe: false, now: .zero)
+        breaker.stop(by: bad, isProbe: false, now: .zero)
         #expect(breaker.enter(bad, isLeasedForProbe: true, now: .seconds(30)) == .probe)
-        _ = breaker.stop(by: bad, isProbe: true, now: .seconds(30))
+        breaker.stop(by: bad, isProbe: true, now: .seconds(30))
         breaker.abandonProbe(of: bad)
         #expect(breaker.enter(good, now: .seconds(30)) == .closed(until: .seconds(90)))
         #expect(breaker.enter(good, isLeasedForProbe: true, now: .seconds(30)) == .probe)
@@ -163,10 +163,10 @@ struct BreakerTests {
         breaker.backOff(isProbe: true, now: .seconds(2))
         breaker.hold(.seconds(60), now: .seconds(3))
         #expect(!breaker.hasTripped(since: before))
-        _ = breaker.stop(by: nil, isProbe: false, now: .seconds(4))
+        breaker.stop(by: nil, isProbe: false, now: .seconds(4))
         #expect(breaker.hasTripped(since: before))
         before = breaker
-        _ = breaker.stop(by: nil, isProbe: true, now: .seconds(90))
+        breaker.stop(by: nil, isProbe: true, now: .seconds(90))
         #expect(!breaker.hasTripped(since: before))
     }
 
@@ -364,6 +364,14 @@ extension RouteBreaker {
         let before = self
         _ = judge(page, of: nil, isProbe: false, now: now)
         return hasTripped(since: before)
+    }
+
+    /// Stops the route, unless only this message is refused.
+    @discardableResult
+    mutating func stop(by message: MessageID?, isProbe: Bool, now: Duration) -> Judgement {
+        var judgement = Judgement()
+        apply((.stop, "TopicDisallowed"), of: message, isProbe: isProbe, to: &judgement, now: now)
+        return judgement
     }
 }
 

@@ -39,7 +39,7 @@ struct RenderingAgeTests {
         [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: key, address: $0, revision: 1, locale: 0) }
         let nothing = Notification(route: .fcm, path: .init([]), headers: [], body: .init([]))
         let variants = locales.map { Variants.Variant(locale: $0, notification: nothing, failure: nil) }
-        return SentPage(page, .init(variants: variants, failures: [], ofDevice: [variant]), [], now: start)
+        return SentPage(page, .init(variants: variants, ofDevice: [variant]), [], now: start)
     }
 
     @Test("the log names the right locales of pages that were rendered at different times")

@@ -126,7 +126,7 @@ struct APNsVerdictsTests {
         #expect(odd == ProviderAnswer(.verdict(.rejectMessage), reason: "Status410", status: 410))
         #expect(exchange.answer(to: .init(status: 502, body: Array("<html>".utf8))).reason == "Status502")
         let busy = exchange.answer(
-            to: .init(status: 503, body: Array(#"{"reason":"Service Unavailable"}"#.utf8), retryAfterSeconds: 90))
+            to: .init(status: 503, body: Array(#"{"reason":"Service Unavailable"}"#.utf8), retryAfter: .seconds(90)))
         #expect(
             busy == ProviderAnswer(.verdict(.retry(after: .seconds(90))), reason: "ServiceUnavailable", status: 503))
     }
@@ -136,7 +136,7 @@ struct APNsVerdictsTests {
         let time = ManualTime()
         let exchange = try exchange(time)
         func verdict(_ seconds: Int64) -> ProviderAnswer.Result {
-            exchange.answer(to: .init(status: 503, retryAt: time.now + .seconds(seconds))).result
+            exchange.answer(to: .init(status: 503, retryAfter: .date(time.now + .seconds(seconds)))).result
         }
         #expect(verdict(3600) == .verdict(.retry(after: .seconds(3600))))
         #expect(verdict(-1) == .verdict(.retry(after: nil)))

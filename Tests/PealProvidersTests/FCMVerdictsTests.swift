@@ -157,7 +157,8 @@ struct FCMVerdictsTests {
     @Test("follow the table", arguments: refusals + stops + throttles + troubles + unknown)
     func table(row: Row) async {
         let answer = await exchange().answer(
-            to: .init(status: row.status, body: Array(row.body.utf8), retryAfterSeconds: row.retryAfter))
+            to: .init(
+                status: row.status, body: Array(row.body.utf8), retryAfter: row.retryAfter.map(RetryAfter.seconds)))
         #expect(answer == ProviderAnswer(.verdict(row.verdict), reason: row.reason, status: row.status))
     }
 
@@ -180,14 +181,14 @@ struct FCMVerdictsTests {
 
     @Test("nothing is retried within Google's ten seconds, whatever Retry-After says", arguments: [503, 500, 429])
     func least(status: Int) async {
-        let answer = await exchange().answer(to: .init(status: status, retryAfterSeconds: 1))
+        let answer = await exchange().answer(to: .init(status: status, retryAfter: .seconds(1)))
         let wait = Duration.seconds(10)
         #expect(answer.result == .verdict(status == 429 ? .holdApp(after: wait) : .retry(after: wait)))
     }
 
     @Test("a date in Retry-After counts from now")
     func retryDate() async {
-        let response = ProviderResponse(status: 503, retryAt: ManualTime().now + .seconds(90))
+        let response = ProviderResponse(status: 503, retryAfter: .date(ManualTime().now + .seconds(90)))
         #expect(await exchange().answer(to: response).result == .verdict(.retry(after: .seconds(90))))
     }
 

@@ -80,7 +80,7 @@ struct HTTP2ConnectionStateTests {
         let expected: [StreamEndings.Kind] = [
             .response(ProviderResponse(status: 410, body: Array(#"{"reason":"Unregistered"}"#.utf8))),
             .response(ProviderResponse(status: 429)),
-            .response(ProviderResponse(status: 503, body: Array("busy".utf8), retryAfterSeconds: 7)),
+            .response(ProviderResponse(status: 503, body: Array("busy".utf8), retryAfter: .seconds(7))),
             .response(ProviderResponse(status: 403, date: Timestamp(seconds: 784_111_777))),
             .response(ProviderResponse(status: 400)),
         ]

@@ -13,9 +13,6 @@ struct Answer: Sendable {
     /// The memory of a long answer, until the client has read it.
     private var hold: BodyHold?
 
-    /// A longer body is written in pieces, so that a client must read each of them in time.
-    static let pieceBytes = 64 * 1024
-
     static let jsonType = "application/json; charset=utf-8"
 
     init(_ status: HTTPResponse.Status, _ json: JSON) {
@@ -72,7 +69,7 @@ struct Answer: Sendable {
     /// A long answer takes memory until the client has read it.
     /// - Throws: as `BodyHold.takeAnswer`.
     mutating func count(in hold: BodyHold, changesNothing: Bool) throws(PealError) {
-        guard stream == nil, body.count > Self.pieceBytes else { return }
+        guard stream == nil, body.count > BodyHold.pieceBytes else { return }
         try hold.takeAnswer(body.count, changesNothing: changesNothing)
         self.hold = hold
     }
@@ -89,12 +86,14 @@ struct Answer: Sendable {
 
     private var written: ResponseBody {
         let buffer = ByteBuffer(bytes: body)
-        guard body.count > Self.pieceBytes else {
+        guard body.count > BodyHold.pieceBytes else {
             return body.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: buffer)
         }
         return ResponseBody(contentLength: body.count) { [hold] writer in
             var rest = buffer
-            while rest.readableBytes > 0, let piece = rest.readSlice(length: min(Self.pieceBytes, rest.readableBytes)) {
+            while rest.readableBytes > 0,
+                let piece = rest.readSlice(length: min(BodyHold.pieceBytes, rest.readableBytes))
+            {
                 try await writer.write(piece)
             }
             withExtendedLifetime(hold) {}

@@ -10,7 +10,6 @@ enum ExportPages {
 
     /// A device may have topics of a megabyte in all.
     private static let devicesPerPage = 50
-    private static let pieceBytes = 64 * 1024
     /// The script of the page looks for this line.
     private static let incomplete = "{\"incomplete\":true}\n"
 
@@ -44,7 +43,7 @@ enum ExportPages {
                 var piece = ByteBuffer()
                 for device in devices where device.retirement == nil {
                     piece.writeString(device.exportJSON(at: call.now).text + "\n")
-                    guard piece.readableBytes >= pieceBytes else { continue }
+                    guard piece.readableBytes >= BodyHold.pieceBytes else { continue }
                     try await writer.write(piece)
                     piece = ByteBuffer()
                 }

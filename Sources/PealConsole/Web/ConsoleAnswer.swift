@@ -11,9 +11,6 @@ package struct ConsoleAnswer: Sendable {
     /// The body if it is written already.
     private var bytes: [UInt8] = []
 
-    /// A longer body is written in pieces, so that a browser must read each of them in time.
-    private static let pieceBytes = 64 * 1024
-
     init(_ status: Int = 200, page: HTML) {
         self.init(HTTPResponse.Status(code: status), text: page.text, type: "text/html; charset=utf-8")
     }
@@ -49,16 +46,18 @@ package struct ConsoleAnswer: Sendable {
     /// A long page takes memory until the browser has read it.
     /// - Throws: as `BodyHold.takeAnswer`.
     mutating func count(in hold: BodyHold, changesNothing: Bool) throws(PealError) {
-        guard bytes.count > Self.pieceBytes else { return }
+        guard bytes.count > BodyHold.pieceBytes else { return }
         try hold.takeAnswer(bytes.count, changesNothing: changesNothing)
         body = Self.body(ByteBuffer(bytes: bytes), hold)
     }
 
     private static func body(_ buffer: ByteBuffer, _ hold: BodyHold?) -> ResponseBody {
-        guard buffer.readableBytes > pieceBytes else { return ResponseBody(byteBuffer: buffer) }
+        guard buffer.readableBytes > BodyHold.pieceBytes else { return ResponseBody(byteBuffer: buffer) }
         return ResponseBody(contentLength: buffer.readableBytes) { writer in
             var rest = buffer
-            while rest.readableBytes > 0, let piece = rest.readSlice(length: min(pieceBytes, rest.readableBytes)) {
+            while rest.readableBytes > 0,
+                let piece = rest.readSlice(length: min(BodyHold.pieceBytes, rest.readableBytes))
+            {
                 try await writer.write(piece)
             }
             withExtendedLifetime(hold) {}

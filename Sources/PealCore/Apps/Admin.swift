@@ -73,17 +73,10 @@ package final class FirstAdmin: Sendable {
 
 /// Creates and revokes admins, and replaces the first one's token.
 package struct AdminVerbs: Sendable {
-    package let store: any Store
-    package let hasher: any KeyHasher
-    package let randomness: any Randomness
-    package let first: FirstAdmin
-
-    package init(store: any Store, hasher: any KeyHasher, randomness: any Randomness, first: FirstAdmin) {
-        self.store = store
-        self.hasher = hasher
-        self.randomness = randomness
-        self.first = first
-    }
+    let store: any Store
+    let hasher: any KeyHasher
+    let randomness: any Randomness
+    let first: FirstAdmin
 
     /// A new admin with the token, which is shown only once.
     package struct Made: Sendable {

@@ -1,23 +1,12 @@
 /// Creates and revokes the API keys of callers.
 package struct KeyVerbs: Sendable {
-    package let store: any Store
-    package let hasher: any KeyHasher
-    package let randomness: any Randomness
+    let store: any Store
+    let hasher: any KeyHasher
+    let randomness: any Randomness
     /// No key may have the same secret.
-    package let firstAdmin: FirstAdmin
+    let firstAdmin: FirstAdmin
     /// The kinds of keys with a single secret. No two keys of these kinds may have the same secret.
     let loneSecretDialects: [DialectName]
-
-    package init(
-        store: any Store, hasher: any KeyHasher, randomness: any Randomness, firstAdmin: FirstAdmin,
-        loneSecretDialects: [DialectName]
-    ) {
-        self.store = store
-        self.hasher = hasher
-        self.randomness = randomness
-        self.firstAdmin = firstAdmin
-        self.loneSecretDialects = loneSecretDialects
-    }
 
     /// A new key with the secret, which is shown only once.
     package struct Made: Sendable {

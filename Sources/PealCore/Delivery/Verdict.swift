@@ -48,6 +48,11 @@ package struct ProviderAnswer: Sendable, Hashable {
         self.status = status
     }
 
+    /// The same answer with another verdict.
+    package func with(_ verdict: Verdict) -> ProviderAnswer {
+        ProviderAnswer(.verdict(verdict), reason: reason, status: status)
+    }
+
     package static let accepted = ProviderAnswer(.verdict(.accepted), reason: "", status: 200)
 }
 

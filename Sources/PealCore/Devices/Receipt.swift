@@ -66,11 +66,4 @@ package struct GeofenceTrigger: Sendable, Hashable {
     package var location: Int64
     package var device: DeviceKey
     package var at: Timestamp
-
-    package init(geofence: Int64, location: Int64, device: DeviceKey, at: Timestamp) {
-        self.geofence = geofence
-        self.location = location
-        self.device = device
-        self.at = at
-    }
 }

@@ -76,9 +76,7 @@ package struct TopicGrowth: Sendable, Hashable {
 
 /// Creates and deletes topics.
 package struct TopicVerbs: Sendable {
-    package let store: any Store
-
-    package init(store: any Store) { self.store = store }
+    let store: any Store
 
     /// Creates the topic, or changes its expiry.
     package func put(_ name: String, expiresAt: Timestamp?, app: AppKey, _ call: VerbCall) async throws -> Topic {

@@ -123,6 +123,12 @@ extension MessageDraft {
 }
 
 extension Message {
+    /// Where a paused message continues: one that has no slices yet is planned, or waits for its start.
+    package func resumed(at now: Timestamp) -> State {
+        if cutoffAt != nil { return .sending }
+        return startAt.map { $0 > now } == true ? .scheduled : .planning
+    }
+
     /// The message in its first state: it waits for its start or its moments, or is planned immediately.
     package init(_ draft: MessageDraft) {
         let startsLater = draft.startAt.map { $0 > draft.createdAt } ?? false

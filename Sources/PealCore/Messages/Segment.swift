@@ -92,9 +92,7 @@ package struct SegmentResolution {
 
 /// Creates, changes and deletes segments, and counts audiences.
 package struct SegmentVerbs: Sendable {
-    package let store: any Store
-
-    package init(store: any Store) { self.store = store }
+    let store: any Store
 
     /// Creates the segment or replaces its condition.
     /// - Throws: `invalid_field` when the condition names a segment that does not exist or that contains this one;

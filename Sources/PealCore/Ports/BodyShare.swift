@@ -11,6 +11,9 @@ package protocol BodyShare: AnyObject, Sendable {
 
 /// Holds a share until nothing refers to it: an answer is never written if its client has gone.
 package final class BodyHold: Sendable {
+    /// A longer answer counts, and is written in pieces of this size, so that a client must read each of them in time.
+    package static let pieceBytes = 64 * 1024
+
     package let share: any BodyShare
 
     package init(_ share: any BodyShare) { self.share = share }

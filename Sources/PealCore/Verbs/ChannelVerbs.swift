@@ -1,12 +1,7 @@
 /// Creates, shows and deletes broadcast channels. APNs stores them; Peal only records who changed them.
 package struct ChannelVerbs: Sendable {
-    package let store: any Store
-    package let directory: any ChannelDirectory
-
-    package init(store: any Store, directory: any ChannelDirectory) {
-        self.store = store
-        self.directory = directory
-    }
+    let store: any Store
+    let directory: any ChannelDirectory
 
     /// An app's channels in one environment.
     package struct Scope: Sendable, Hashable {

@@ -1,15 +1,9 @@
 /// Registers, changes and erases devices, and subscribes them.
 package struct DeviceVerbs: Sendable {
-    package let store: any Store
-    package let providers: [ProviderName: any Provider]
+    let store: any Store
+    /// They check the addresses of their networks.
+    let providers: [ProviderName: any Provider]
     let quota: DeviceQuota
-
-    /// - Parameter providers: check the addresses of their networks.
-    package init(store: any Store, providers: [ProviderName: any Provider], quota: DeviceQuota) {
-        self.store = store
-        self.providers = providers
-        self.quota = quota
-    }
 
     /// - Parameter isAudited: whether the audit log records the registration. It does not if devices register
     ///   themselves.

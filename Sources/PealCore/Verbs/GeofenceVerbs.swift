@@ -114,9 +114,7 @@ package struct GeofenceVerbs: Sendable {
 /// Creates and deletes locations of geofences and groups of locations. `GeofenceVerbs` has the changes that affect
 /// geofences.
 package struct LocationVerbs: Sendable {
-    package let store: any Store
-
-    package init(store: any Store) { self.store = store }
+    let store: any Store
 
     /// - Throws: `conflict` beyond `Limits.locationsPerAppMax`.
     package func create(

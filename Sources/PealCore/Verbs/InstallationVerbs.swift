@@ -1,14 +1,8 @@
 /// Registers devices for their own apps, and serves what an app asks for its device.
 package struct InstallationVerbs: Sendable {
-    package let devices: DeviceVerbs
-    package let hasher: any KeyHasher
-    package let randomness: any Randomness
-
-    package init(devices: DeviceVerbs, hasher: any KeyHasher, randomness: any Randomness) {
-        self.devices = devices
-        self.hasher = hasher
-        self.randomness = randomness
-    }
+    let devices: DeviceVerbs
+    let hasher: any KeyHasher
+    let randomness: any Randomness
 
     private var store: any Store { devices.store }
 

@@ -7,15 +7,9 @@
 /// authors do not name platforms, and the dialect fills in all of them, including Windows, which those authors may
 /// never have tested: for these dialects, only credentials for iOS and Android count.
 package struct MessagePreview: Sendable {
-    package let providers: [ProviderName: any Provider]
-
+    let providers: [ProviderName: any Provider]
     /// The dialects whose authors name platforms. The other dialects fill in all platforms.
-    private let dialectsNamingPlatforms: Set<DialectName>
-
-    package init(providers: [ProviderName: any Provider], dialectsNamingPlatforms: Set<DialectName>) {
-        self.providers = providers
-        self.dialectsNamingPlatforms = dialectsNamingPlatforms
-    }
+    let dialectsNamingPlatforms: Set<DialectName>
 
     /// One request as a device of a platform and locale gets it, or the error that prevents it.
     package struct Request: Sendable {

@@ -205,12 +205,9 @@ package struct MessageVerbs: Sendable {
         /// The state in which it leaves the message.
         func state(of message: Message, now: Timestamp) -> Message.State {
             switch self {
-            case .cancel: return .cancelled
-            case .pause: return .paused
-            case .resume:
-                guard message.state == .paused else { return message.state }
-                if message.cutoffAt != nil { return .sending }
-                return message.startAt.map { $0 > now } == true ? .scheduled : .planning
+            case .cancel: .cancelled
+            case .pause: .paused
+            case .resume: message.state == .paused ? message.resumed(at: now) : message.state
             }
         }
     }

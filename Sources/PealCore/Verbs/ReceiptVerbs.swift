@@ -2,9 +2,7 @@ internal import Synchronization
 
 /// Stores the receipts of devices for messages and geofences.
 package struct ReceiptVerbs: Sendable {
-    package let gatherer: ReceiptGatherer
-
-    package init(gatherer: ReceiptGatherer) { self.gatherer = gatherer }
+    let gatherer: ReceiptGatherer
 
     /// Stores the receipts of known devices for known messages and geofences, and ignores all others. Repeated receipts
     /// change nothing. `Receipt.Kind.implied` is stored too.

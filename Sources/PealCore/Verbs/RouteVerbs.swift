@@ -1,8 +1,6 @@
 /// Reports the state of an app's routes.
 package struct RouteVerbs: Sendable {
-    package let store: any Store
-
-    package init(store: any Store) { self.store = store }
+    let store: any Store
 
     /// The app's way through one push network and environment.
     package struct Item: Sendable, Hashable {
@@ -23,15 +21,16 @@ package struct RouteVerbs: Sendable {
         }
         var items: [CredentialSlot: Item] = [:]
         for record in records {
-            items.touch(CredentialSlot(app: app, provider: record.provider, environment: record.environment)) { _ in }
+            let slot = CredentialSlot(app: app, provider: record.provider, environment: record.environment)
+            items[slot] = Item(slot)
         }
         for (route, load) in loads {
             guard let slot = CredentialSlot(of: ActiveRoute(app: app, route: route)) else { continue }
-            items.touch(slot) { $0.load.add(load) }
+            items[slot, default: Item(slot)].load.add(load)
         }
         for gate in gates where gate.state != .open {
             guard let slot = CredentialSlot(of: gate.route) else { continue }
-            items.touch(slot) { $0.take(gate, now: now) }
+            items[slot, default: Item(slot)].take(gate, now: now)
         }
         return items.values.sorted {
             ($0.provider.rawValue, $0.environment.rawValue) < ($1.provider.rawValue, $1.environment.rawValue)
@@ -40,6 +39,8 @@ package struct RouteVerbs: Sendable {
 }
 
 extension RouteVerbs.Item {
+    fileprivate init(_ slot: CredentialSlot) { (provider, environment) = (slot.provider, slot.environment) }
+
     /// A network's devices and its channels have separate routes; the worse state is shown.
     fileprivate mutating func take(_ gate: RouteGate, now: Timestamp) {
         guard state == .open || gate.state == .stopped else { return }
@@ -53,13 +54,5 @@ extension RouteLoad {
     fileprivate mutating func add(_ other: RouteLoad) {
         pending += other.pending
         oldestAt = [oldestAt, other.oldestAt].compactMap { $0 }.min()
-    }
-}
-
-extension [CredentialSlot: RouteVerbs.Item] {
-    fileprivate mutating func touch(_ slot: CredentialSlot, _ change: (inout RouteVerbs.Item) -> Void) {
-        var item = self[slot] ?? RouteVerbs.Item(provider: slot.provider, environment: slot.environment)
-        change(&item)
-        self[slot] = item
     }
 }

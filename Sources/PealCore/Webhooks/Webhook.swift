@@ -148,13 +148,8 @@ package struct WebhookRules: Sendable {
 
 /// Puts, deletes and retries webhooks.
 package struct WebhookVerbs: Sendable {
-    package let store: any Store
-    package let rules: WebhookRules
-
-    package init(store: any Store, rules: WebhookRules) {
-        self.store = store
-        self.rules = rules
-    }
+    let store: any Store
+    let rules: WebhookRules
 
     /// A checked request for a webhook.
     package struct Draft: Sendable {

@@ -5,14 +5,12 @@ internal import Synchronization
 struct RouteAccess: Sendable {
     let credential: Credential
     let fingerprint: String
-    let providerAppID: String
     let health: CredentialRecord.Health
 
     init(_ credential: Credential, _ record: CredentialRecord) {
         self.credential = credential
         fingerprint = record.fingerprint
         health = record.health
-        providerAppID = credential.providerAppID
     }
 }
 

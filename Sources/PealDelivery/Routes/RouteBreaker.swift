@@ -89,15 +89,6 @@ struct RouteBreaker: Sendable {
         var suspect: MessageID?
     }
 
-    /// What the refusal of one message means for the route.
-    enum Stop: Sendable, Hashable {
-        /// The route is stopped now and was not before.
-        case new
-        case known
-        /// Other messages are accepted: the route stays open, and only this message waits.
-        case ofMessageAlone
-    }
-
     private struct Probe {
         let message: MessageID?
         /// When the probe counts as lost.
@@ -143,8 +134,8 @@ struct RouteBreaker: Sendable {
         probes = []
     }
 
-    /// Asks to begin a page. A caller that gets `probe` must report its result with `judge`, `stop` or `backOff`;
-    /// otherwise it counts as lost after `Limits.probeSeconds`. There is at most one probe of each message at a time.
+    /// Asks to begin a page. A caller that gets `probe` must report its result with `judge` or `apply`; otherwise it
+    /// counts as lost after `Limits.probeSeconds`. There is at most one probe of each message at a time.
     /// - Parameter isLeasedForProbe: Whether the store chose the message for a probe. Then it is tried even if another
     ///   message of the same probe was refused meanwhile: otherwise a message that is always a little slower than a
     ///   refused one would never be tried.
@@ -217,12 +208,7 @@ struct RouteBreaker: Sendable {
     ) {
         let (kind, reason) = problem
         switch kind {
-        case .stop:
-            switch stop(by: message, reason: reason, isProbe: isProbe, now: now) {
-            case .new: judgement.stopReason = reason
-            case .known: break
-            case .ofMessageAlone: judgement.isRefusedAlone = true
-            }
+        case .stop: stop(by: message, reason: reason, isProbe: isProbe, &judgement, now: now)
         case .hold(let after): hold(after, reason: reason, isProbe: isProbe, now: now)
         case .unsent, .reconnect, .refreshCredential: backOff(reason: reason, isProbe: isProbe, now: now)
         }
@@ -247,15 +233,16 @@ struct RouteBreaker: Sendable {
 
     /// Stops the route: nothing can be accepted until the configuration is fixed. A message that is refused while
     /// others are accepted does not stop the route.
-    mutating func stop(by message: MessageID?, reason: String = "", isProbe: Bool, now: Duration) -> Stop {
+    private mutating func stop(
+        by message: MessageID?, reason: String, isProbe: Bool, _ judgement: inout Judgement, now: Duration
+    ) {
         if memory.until == nil, let message, isProbe || refused.contains(message) {
             noteRefused(message)
-            return .ofMessageAlone
+            judgement.isRefusedAlone = true
+            return
         }
-        let isNew = !isStopped
-        if isNew { memory.suspect = message }
+        if !isStopped { (memory.suspect, judgement.stopReason) = (message, reason) }
         close(isStop: true, reason: reason, isProbe: isProbe, now: now)
-        return isNew ? .new : .known
     }
 
     /// Requests did not reach the provider, or need a fresh connection or credential: a short, growing pause.

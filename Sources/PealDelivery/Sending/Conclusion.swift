@@ -29,14 +29,6 @@ struct Conclusion: Sendable {
         let attempt: Int
     }
 
-    private struct Bucket: Hashable {
-        let attempt: Int
-        let readyAt: Timestamp
-        let isLeased: Bool
-        let isDoubtful: Bool
-        let isRuled: Bool
-    }
-
     private(set) var log: DeliveryLog
     /// Without the random `part`.
     private(set) var deferrals: [Settlement.Deferral] = []
@@ -56,11 +48,11 @@ struct Conclusion: Sendable {
     private(set) var isWhole = true
 
     private let terms: Terms
-    var concludedAt: Timestamp { terms.now }
     private var endings: [DeliveryLog.Ending]
     private var endingNumbers: [DeliveryLog.Ending: UInt16] = [:]
     private var endingOf: [UInt16] = []
-    private var buckets: [Bucket: Int] = [:]
+    /// The index in `deferrals` of each kind of deferral, which is one without keys.
+    private var deferralOf: [Settlement.Deferral: Int] = [:]
     private var delays: [BackOff.Wait: Duration] = [:]
     private let chance: UInt64
     /// When the devices were read, which is not later than when the rules were.
@@ -245,18 +237,16 @@ struct Conclusion: Sendable {
         _ key: DeviceKey, _ attempt: Int, at readyAt: Timestamp, isLeased: Bool = false, isDoubtful: Bool = false,
         isRuled: Bool = false
     ) {
-        let bucket = Bucket(
-            attempt: attempt, readyAt: readyAt, isLeased: isLeased, isDoubtful: isDoubtful, isRuled: isRuled)
-        if let index = buckets[bucket] {
-            deferrals[index].keys.append(key)
-        } else {
-            buckets[bucket] = deferrals.count
-            deferrals.append(
-                Settlement.Deferral(
-                    part: 0, keys: [key], attempt: bucket.attempt, readyAt: bucket.readyAt,
-                    leasedUntil: bucket.isLeased ? terms.stragglersLeasedUntil : nil, isDoubtful: bucket.isDoubtful,
-                    ruledAt: bucket.isRuled ? readAt : nil))
+        let kind = Settlement.Deferral(
+            part: 0, keys: [], attempt: attempt, readyAt: readyAt,
+            leasedUntil: isLeased ? terms.stragglersLeasedUntil : nil, isDoubtful: isDoubtful,
+            ruledAt: isRuled ? readAt : nil)
+        let index = deferralOf[kind] ?? deferrals.count
+        if index == deferrals.count {
+            deferralOf[kind] = index
+            deferrals.append(kind)
         }
+        deferrals[index].keys.append(key)
     }
 
     private mutating func number(of ending: DeliveryLog.Ending) -> UInt16 {
@@ -280,7 +270,7 @@ extension Conclusion {
     ) -> [Settlement] {
         var slice = slice
         var settlements: [Settlement] = []
-        let took = max(0, (concludedAt - sentAt).milliseconds)
+        let took = max(0, (terms.now - sentAt).milliseconds)
         for (range, row) in log.rows(sentAt: sentAt, tookMilliseconds: took) {
             let added = log.counts(range)
             slice.counts.add(added)

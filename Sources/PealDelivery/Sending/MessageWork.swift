@@ -37,7 +37,7 @@ final class MessageWork: Sendable {
         renderings.byKey.withLock { known in
             let key = Renderings.Key(route: route, fingerprint: access.fingerprint)
             if let found = known[key], route.namesExpiry || found.isFresh(at: now) { return found }
-            let order = RenderOrder(job, route: route, providerAppID: access.providerAppID, now: now)
+            let order = RenderOrder(job, route: route, providerAppID: access.credential.providerAppID, now: now)
             let made = Variants(order: order, provider: provider)
             known[key] = made
             return made

@@ -47,7 +47,7 @@ struct SentPage: Sendable {
         variantOf = choice.ofDevice
         locales = choice.variants.map(\.locale)
         (through, isLast, readAt, sentAt) = (page.through, page.isLast, page.readAt, now)
-        guard !choice.failures.isEmpty || !rulings.isEmpty else {
+        guard choice.hasFailures || !rulings.isEmpty else {
             (orderIndices, self.rulings) = (nil, [])
             return
         }
@@ -77,10 +77,8 @@ struct SentPage: Sendable {
     /// The devices at `indices` (ascending), as a separate page in the same order. They were all sent to.
     func part(_ indices: [Int]) -> SentPage { SentPage(self, indices) }
 
-    /// The devices of `page` for which a request is made.
-    func sendable(of page: DevicePage) -> DevicePage {
-        page.part(at: keys.indices.filter { orderIndex(of: $0) >= 0 })
-    }
+    /// The indices in `keys` of the devices for which a request is made; nil for all.
+    var sendableIndices: [Int]? { orderIndices.map { order in order.indices.filter { order[$0] >= 0 } } }
 
     /// The index in the order of the device at `index` in `keys`; -1 if nothing is sent to it.
     func orderIndex(of index: Int) -> Int { orderIndices.map { Int($0[index]) } ?? index }
@@ -153,8 +151,7 @@ extension SentPage {
                 news[index] = ProviderAnswer(.verdict(.accepted), reason: Reason.environmentHealed)
                 healed.append(index)
             case .verdict(.retireAddress(_, isSuspicious: true)): break
-            case _ where answer.routeProblem != nil:
-                news[index] = ProviderAnswer(.verdict(.retry(after: nil)), reason: answer.reason)
+            case _ where answer.routeProblem != nil: news[index] = answer.with(.retry(after: nil))
             case .verdict, .lost, .unsent, .held: news[index] = answer
             }
         }
@@ -214,7 +211,7 @@ extension Variants.Choice {
     /// `rulings`, and one for every other device whose variant cannot be rendered; ascending by index.
     fileprivate func rulings(besides rulings: [PageRuling]) -> [PageRuling] {
         var all = rulings
-        if !failures.isEmpty {
+        if hasFailures {
             let ruled = Set(rulings.map(\.index))
             for (index, variant) in ofDevice.enumerated() where !ruled.contains(index) {
                 guard let reason = variants[Int(variant)].failure else { continue }

@@ -248,14 +248,13 @@ extension SliceRun {
         access: RouteAccess, deadline: Duration, isProbe: Bool = false
     ) -> SentPage {
         var sent = SentPage(page, choice, rulings, now: context.time.now)
-        let devices = sent.orderIndices == nil ? page : sent.sendable(of: page)
+        let sendable = sent.sendableIndices
+        let devices = sendable.map(page.part(at:)) ?? page
         guard devices.count > 0 else { return sent }
-        let variantOf =
-            sent.orderIndices.map { indices in indices.indices.filter { indices[$0] >= 0 }.map { choice.ofDevice[$0] } }
-            ?? choice.ofDevice
         let order = PageOrder(
             slice: id, credential: access.credential, fingerprint: access.fingerprint, page: devices,
-            notifications: choice.variants.map(\.notification), variants: variantOf, lane: slice.lane,
+            notifications: choice.variants.map(\.notification),
+            variants: sendable.map { $0.map { choice.ofDevice[$0] } } ?? choice.ofDevice, lane: slice.lane,
             deadline: min(deadline, context.time.uptime + (terms.life.end - context.time.now)), control: control)
         sent.order = order
         sent.isProbe = isProbe

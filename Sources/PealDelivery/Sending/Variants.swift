@@ -14,7 +14,6 @@ final class Variants: Sendable {
 
     private struct State {
         var variants: [Variant] = []
-        var failures: Set<UInt16> = []
         var byLocale: [String?: UInt16] = [:]
         var byNumber: [Int32: UInt16] = [:]
         var bytes = 0
@@ -36,11 +35,12 @@ final class Variants: Sendable {
     func isFresh(at now: Timestamp) -> Bool { (.zero..<Self.freshness).contains(now - order.now) }
     private static let freshness = Duration.seconds(10)
 
-    /// The choice for a page: every variant so far, those that cannot be sent, and the variant of each device.
+    /// The choice for a page: every variant so far, and the variant of each device.
     struct Choice: Sendable {
         let variants: [Variant]
-        let failures: Set<UInt16>
         let ofDevice: [UInt16]
+
+        var hasFailures: Bool { variants.contains { $0.failure != nil } }
     }
 
     /// Chooses a variant for every device of a page, and renders new ones.
@@ -63,14 +63,13 @@ final class Variants: Sendable {
             if number != last.number { last = (number, numbers[number] ?? 0) }
             chosen.append(last.variant)
         }
-        return state.withLock { Choice(variants: $0.variants, failures: $0.failures, ofDevice: chosen) }
+        return state.withLock { Choice(variants: $0.variants, ofDevice: chosen) }
     }
 
     private func chooseOnly(count: Int) -> Choice {
         state.withLock { state in
             if state.variants.isEmpty { _ = render(nil, &state) }
-            return Choice(
-                variants: state.variants, failures: state.failures, ofDevice: Array(repeating: 0, count: count))
+            return Choice(variants: state.variants, ofDevice: Array(repeating: 0, count: count))
         }
     }
 
@@ -89,7 +88,6 @@ final class Variants: Sendable {
         let number = UInt16(state.variants.count)
         let variant = rendered(locale)
         state.variants.append(variant)
-        if variant.failure != nil { state.failures.insert(number) }
         state.byLocale[locale] = number
         state.bytes += variant.notification.body.prefix.count + variant.notification.body.suffix.count
         return number

@@ -54,7 +54,7 @@ struct DamagedWork: Sendable {
                 "due work was set aside because it fails",
                 metadata: [
                     "kind": "\(kind)", "id": "\(id)", "until": "\(later)",
-                    "error": "\((error as? PealError)?.message ?? "\(error)")",
+                    "error": "\(PealError.message(of: error))",
                 ])
             return true
         } catch {

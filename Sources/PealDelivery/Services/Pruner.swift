@@ -110,7 +110,7 @@ struct Pruner: Sendable {
                 context.logger.error(
                     "old rows could not be deleted",
                     metadata: [
-                        "rows": "\(step.rawValue)", "error": "\((error as? PealError)?.message ?? "\(error)")",
+                        "rows": "\(step.rawValue)", "error": "\(PealError.message(of: error))",
                     ])
                 guard maySkip, count < Self.skippedMax,
                     let failed = try? await context.store.read({

@@ -145,12 +145,11 @@ struct Scheduler: Sendable {
             context.logger.warning(
                 "a message will be planned later", metadata: ["message": "\(id)", "error": "\(error)"])
         } catch {
-            let failure = (error as? PealError).map { "\($0.message) (\($0.code.rawValue))" }
             context.logger.error(
-                "a message could not be planned", metadata: ["message": "\(id)", "error": "\(failure ?? "\(error)")"])
+                "a message could not be planned", metadata: ["message": "\(id)", "error": "\(error)"])
+            let failure = (error as? PealError)?.description ?? "internal error"
             _ = try? await context.store.write(.control) {
-                try $0.moveMessage(
-                    app: app, id: id, from: [.planning], to: .failed, failure: failure ?? "internal error", now: now)
+                try $0.moveMessage(app: app, id: id, from: [.planning], to: .failed, failure: failure, now: now)
             }
         }
     }

@@ -177,8 +177,7 @@ final class Settler: Sendable {
                 "message": "\(settlement.slice.message)", "key_range": "\(settlement.slice.rangeStart)",
                 "error": "\(error)",
             ])
-        let text = (error as? PealError)?.message ?? "\(error)"
-        let (reason, whole) = (String(text.prefix(Self.reasonCharactersMax)), settlement)
+        let (reason, whole) = (String(PealError.message(of: error).prefix(Self.reasonCharactersMax)), settlement)
         for keepsAnswers in [true, false] {
             do {
                 let result = try await tried { [now = time.now] in

@@ -170,7 +170,7 @@ struct Waker: Sendable {
         for isShort in [false, true] {
             let render = RenderOrder(
                 message: message, content: order.content(isShort: isShort), options: WakeOrder.options, locale: nil,
-                route: route, providerAppID: access.providerAppID, expiresAt: now, now: now)
+                route: route, providerAppID: access.credential.providerAppID, expiresAt: now, now: now)
             if let notification = try? provider.render(render) { return notification }
         }
         return nil

@@ -148,7 +148,7 @@ struct APNsChannelRefusal {
         guard !(200..<300).contains(reply.status) else { return nil }
         status = reply.status
         let document = (try? JSONParser.parse(reply.body)) ?? .null
-        reason = document["reason"]?.stringValue.flatMap(APNsExchange.word) ?? ""
+        reason = APNsExchange.reason(in: document)
         retryAfterSeconds = reply.retryAfter(now: now).map { Int($0.components.seconds) }
     }
 

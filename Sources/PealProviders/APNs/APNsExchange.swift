@@ -28,13 +28,13 @@ struct APNsExchange: Exchange {
             return ProviderAnswer(.verdict(.accepted), reason: remark ?? "", status: 200)
         }
         let document = (try? JSONParser.parse(response.body)) ?? .null
-        let reason = document["reason"]?.stringValue.flatMap(Self.word) ?? ""
+        let reason = Self.reason(in: document)
         let timestamp = document["timestamp"]?.integerValue.flatMap(Self.instant)
         var verdict = known(
             APNsVerdicts.verdict(
                 status: response.status, reason: reason, timestamp: timestamp, isBroadcast: isBroadcast))
         if reason == "TooManyProviderTokenUpdates" { tokens?.updatedTooOften() }
-        if verdict == .retry(after: nil) { verdict = .retry(after: response.retryAfter(now: time.now)) }
+        if verdict == .retry(after: nil) { verdict = .retry(after: response.retryAfter?.wait(now: time.now)) }
         let word = reason.isEmpty ? "Status\(response.status)" : reason
         let isClock = verdict == .stopApp && blamesClock(reason, response.date)
         return ProviderAnswer(.verdict(verdict), reason: isClock ? "\(word) ClockSkew" : word, status: response.status)
@@ -77,11 +77,9 @@ struct APNsExchange: Exchange {
         return tokens?.expired() == true ? verdict : .stopApp
     }
 
-    /// Apple's reasons consist of letters and digits; `Service Unavailable` also has a space, which is removed.
-    /// Anything else is ignored, because reasons end up in logs and lists.
-    static func word(_ reason: String) -> String? {
-        let word = reason.filter { $0 != " " }
-        return word.utf8.allSatisfy(\.isASCIIAlphanumeric) && word.utf8.count <= 64 ? word : nil
+    /// Apple's reason; empty if there is none that can be shown. `Service Unavailable` has a space, which is removed.
+    static func reason(in document: JSON) -> String {
+        document["reason"]?.stringValue?.filter { $0 != " " }.asReason() ?? ""
     }
 
     /// Milliseconds, within the years that RFC 3339 can represent.

@@ -136,12 +136,7 @@ struct APNsVerification {
             control: SendControl())
         send(order)
         let flight = order.flight
-        await withTaskGroup { group in
-            group.addTask { await flight.wait() }
-            group.addTask { [time] in try? await time.sleep(for: .seconds(Limits.verificationSeconds)) }
-            await group.next()
-            group.cancelAll()
-        }
+        await time.race(atMost: .seconds(Limits.verificationSeconds)) { await flight.wait() }
         flight.answerRest(.lost("Timeout"))
         return flight.answers.exceptions[0] ?? .accepted
     }

@@ -19,7 +19,7 @@ struct FCMExchange: Exchange {
         let error = FCMError(response.body)
         var verdict = FCMVerdicts.verdict(
             status: response.status, error: error,
-            retryAfter: response.retryAfter(now: time.now) ?? error.retryDelay)
+            retryAfter: response.retryAfter?.wait(now: time.now) ?? error.retryDelay)
         if verdict == .refreshCredential { verdict = tokens.refused(version: response.authorizationVersion) }
         if verdict == .accepted { return ProviderAnswer(.verdict(.accepted), reason: "", status: response.status) }
         return ProviderAnswer(

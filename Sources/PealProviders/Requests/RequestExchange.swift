@@ -95,10 +95,7 @@ struct RequestAttempt: Sendable {
         guard first.answer.result == .verdict(.refreshCredential) else { return first }
         subject.order.flight.withdraw(1)
         var second = await once()
-        if second.answer.result == .verdict(.refreshCredential) {
-            second.answer = ProviderAnswer(
-                .verdict(.stopApp), reason: second.answer.reason, status: second.answer.status)
-        }
+        if second.answer.result == .verdict(.refreshCredential) { second.answer = second.answer.with(.stopApp) }
         return second
     }
 

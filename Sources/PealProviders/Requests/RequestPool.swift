@@ -202,7 +202,7 @@ final class RequestPool: Sendable {
     /// If a peer cannot be reached while others answer, only that peer is deferred; the network is not at fault.
     private static func answer(_ ending: RequestAttempt.Ending, _ isAlone: Bool) -> ProviderAnswer {
         guard ending.answer.result == .unsent, ending.isUnreachable, isAlone else { return ending.answer }
-        return ProviderAnswer(.verdict(.retry(after: nil)), reason: ending.answer.reason)
+        return ending.answer.with(.retry(after: nil))
     }
 
     /// Applies an ending to the queue: answers or holds the requests that it affects.

@@ -121,7 +121,7 @@ package struct FuzzDrive {
             let kind =
                 switch ending.kind {
                 case .response(let response):
-                    "\(response.status) \(response.retryAfterSeconds ?? -1) \(response.body)"
+                    "\(response.status) \(response.retryAfter.map { "\($0)" } ?? "") \(response.body)"
                 case .unprocessed: "unprocessed"
                 case .lost(let reason): "lost \(reason)"
                 }

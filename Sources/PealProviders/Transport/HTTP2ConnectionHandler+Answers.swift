@@ -66,7 +66,7 @@ extension HTTP2ConnectionHandler {
         }
         var answer = exchange.answer(to: response)
         if exchange.refusesTopic(answer), slot.hasOwnTopic(Int(ticket.index)) {
-            answer = ProviderAnswer(.verdict(.rejectMessage), reason: answer.reason, status: answer.status)
+            answer = answer.with(.rejectMessage)
         }
         if !hasAlerted, exchange.needsAlert(answer) {
             hasAlerted = true

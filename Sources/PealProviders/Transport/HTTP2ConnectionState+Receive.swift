@@ -172,14 +172,9 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// The member `reason` of JSON debug data, such as Apple's. nil unless it is short and alphanumeric, because it
-    /// goes into logs.
+    /// The member `reason` of JSON debug data, such as Apple's; nil if it cannot be shown.
     private static func reason(in debugData: ByteBufferView) -> String? {
-        guard let document = try? JSONParser.parse(Array(debugData.prefix(1024))),
-            let reason = document["reason"]?.stringValue, !reason.isEmpty,
-            reason.utf8.count <= Limits.logReasonBytesMax, reason.utf8.allSatisfy(\.isASCIIAlphanumeric)
-        else { return nil }
-        return reason
+        (try? JSONParser.parse(Array(debugData.prefix(1024))))?["reason"]?.stringValue?.asReason()
     }
 
     func takePriority(_ header: HTTP2Frame.Header) throws(HTTP2Fault) {

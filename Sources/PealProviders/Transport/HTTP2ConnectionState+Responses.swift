@@ -66,8 +66,8 @@ extension HTTP2ConnectionState {
         }
         guard status >= 200 else { return }
         streams[slotIndex].status = Int16(status)
-        if status != 200, let text = headers.first(name: "retry-after") {
-            noteRetryAfter(text, of: streamID, status: status)
+        if status != 200, let retryAfter = headers.first(name: "retry-after").flatMap(RetryAfter.init) {
+            drafts[streamID, default: ProviderResponse(status: status)].retryAfter = retryAfter
         }
         if status == 403, let date = headers.first(name: "date").flatMap(HTTPDate.timestamp) {
             drafts[streamID, default: ProviderResponse(status: status)].date = date
@@ -76,15 +76,6 @@ extension HTTP2ConnectionState {
             drafts[streamID, default: ProviderResponse(status: status)].remark = text
         }
         if endsStream { finish(slotIndex, status: status, into: &out, endings: &endings) }
-    }
-
-    private mutating func noteRetryAfter(_ text: String, of streamID: UInt32, status: Int) {
-        switch RetryAfter(text) {
-        case .seconds(let seconds):
-            drafts[streamID, default: ProviderResponse(status: status)].retryAfterSeconds = seconds
-        case .date(let date): drafts[streamID, default: ProviderResponse(status: status)].retryAt = date
-        case nil: break
-        }
     }
 
     /// Whether the text is short and printable, so that it can go into logs and lists.

@@ -121,33 +121,12 @@ struct StreamEndings {
 struct ProviderResponse: Hashable, Sendable {
     let status: Int
     /// At most `Limits.responseBodyBytesMax` bytes; the rest is dropped.
-    var body: [UInt8]
-    var retryAfterSeconds: Int?
-    /// Set if Retry-After is a date.
-    var retryAt: Timestamp?
+    var body: [UInt8] = []
+    var retryAfter: RetryAfter?
     /// The peer's time (RFC 9110 §6.6.1) in a 403, which a wrong local clock can cause; nil if the peer sent none.
     var date: Timestamp?
     /// If the status is 200: the value of `Exchange.remarkName`, printable ASCII without spaces.
     var remark: String?
     /// The version of the request's authorization; 0 if it had none.
     var authorizationVersion = 0
-
-    init(
-        status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil, retryAt: Timestamp? = nil,
-        date: Timestamp? = nil, remark: String? = nil
-    ) {
-        self.status = status
-        self.body = body
-        self.retryAfterSeconds = retryAfterSeconds
-        self.retryAt = retryAt
-        self.date = date
-        self.remark = remark
-    }
-
-    /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most `Limits.providerWaitSecondsMax`.
-    /// - Parameter now: the time to count a date from.
-    func retryAfter(now: Timestamp) -> Duration? {
-        let given = retryAfterSeconds.map(RetryAfter.seconds) ?? retryAt.map(RetryAfter.date)
-        return given?.wait(now: now)
-    }
 }

@@ -34,8 +34,7 @@ struct WNSExchange: RequestExchange {
         var answer = WNSVerdicts.answer(status: reply.status, Self.state(reply, now: time.now))
         if (200...299).contains(reply.status) { tokens.accepted(version: request.authorizationVersion) }
         if answer.result == .verdict(.refreshCredential) {
-            let verdict = tokens.refused(version: request.authorizationVersion)
-            answer = ProviderAnswer(.verdict(verdict), reason: answer.reason, status: answer.status)
+            answer = answer.with(tokens.refused(version: request.authorizationVersion))
         }
         return RequestJudgement(answer)
     }

@@ -127,11 +127,9 @@ struct ConfigurationSource {
             throw ConfigurationFailure("\(name.isEmpty ? "(top level)" : name): unknown key in \(file)\(meant)")
         }
         guard !value.isEmpty else { return }
-        guard values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] == nil else {
-            throw ConfigurationFailure("\(name): given twice in \(file)")
-        }
-        values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] = ConfigValue(
-            .string(value), isSecret: key.isSecret)
+        let path = AbsoluteConfigKey(words.split(separator: ".").map(String.init))
+        guard values[path] == nil else { throw ConfigurationFailure("\(name): given twice in \(file)") }
+        values[path] = ConfigValue(.string(value), isSecret: key.isSecret)
     }
 }
 

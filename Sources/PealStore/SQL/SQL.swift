@@ -243,6 +243,9 @@ extension SQLConnection {
         try all(sql) { try $0.next() }
     }
 
+    /// Whether the statement returns a row.
+    package func exists(_ sql: SQL) throws -> Bool { try first(sql) { _ in true } ?? false }
+
     /// The result of a `SELECT COUNT(*)`.
     package func count(_ sql: SQL) throws -> Int { try value(sql) ?? 0 }
 }

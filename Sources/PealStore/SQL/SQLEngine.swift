@@ -177,20 +177,6 @@ package struct SQLDialect: Sendable, Hashable {
     /// A query for the size of the database in bytes.
     package let size: String
 
-    package init(
-        bytes: String, text: String, clustered: String, updated: String, lock: String, indexing: String, isShared: Bool,
-        size: String
-    ) {
-        self.size = size
-        self.bytes = bytes
-        self.text = text
-        self.clustered = clustered
-        self.updated = updated
-        self.lock = lock
-        self.indexing = indexing
-        self.isShared = isShared
-    }
-
     /// SQLite 3.38 or later.
     package static let sqlite = SQLDialect(
         bytes: "BLOB", text: "TEXT", clustered: "WITHOUT ROWID", updated: "", lock: "",

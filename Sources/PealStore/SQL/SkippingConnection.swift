@@ -62,7 +62,7 @@ final class DamageReport: Sendable {
             isListed
             ? [Self.key(row), parameters.first.flatMap(Self.number)]
             : parameters.map { Self.number($0) ?? Self.id($0) }
-        let reason = (error as? PealError)?.message ?? "\(error)"
+        let reason = PealError.message(of: error)
         let line =
             "lists omit a row of \(Self.table(sql)) (\(keys.compactMap(\.self).joined(separator: ", "))): \(reason)"
         let isNew = known.withLock { known in

@@ -78,7 +78,7 @@ extension StoreSession {
     /// Scans all apps: used only when a request is refused.
     func hasApp(dialect: DialectName, id: String) throws -> Bool {
         guard let column = AppTable.idColumn(of: dialect) else { return false }
-        return try connection.value("SELECT app FROM app WHERE \(name: column) = \(id) LIMIT 1", AppKey.self) != nil
+        return try connection.exists("SELECT 1 FROM app WHERE \(name: column) = \(id) LIMIT 1")
     }
 
     func insertApp(_ app: App) throws -> App {

@@ -230,9 +230,7 @@ extension StoreSession {
 
     /// Whether there are apps, whose creation the log or the entries that wait for it must have.
     private func isEmptied() throws -> Bool {
-        let hasApp: Int64? = try connection.value("SELECT 1 FROM app LIMIT 1")
-        let hasPending: Int64? = try connection.value(AuditTable.hasPending)
-        return hasApp != nil && hasPending == nil
+        try connection.exists("SELECT 1 FROM app LIMIT 1") && !connection.exists(AuditTable.hasPending)
     }
 
     func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck {

@@ -66,7 +66,7 @@ extension StoreSession {
     ) throws -> DeviceRegistration.Result? {
         if let elsewhere, try isUsed(elsewhere.route, app: app) {
             let key = DeviceTable.addressKey(of: elsewhere)
-            if try connection.value(DeviceTable.withAddressKey.sql((app, key)), Int64.self) != nil { return nil }
+            if try connection.exists(DeviceTable.withAddressKey.sql((app, key))) { return nil }
         }
         let row = try newRow(registration, addressKey, app: app, now: now)
         guard try connection.execute(row.insertIfNew(app: app)) == 1 else {
@@ -85,8 +85,8 @@ extension StoreSession {
         if let known = memo.used[key] { return known }
         let slot = CredentialSlot(of: key)
         let isUsed =
-            try connection.value(DeviceTable.anyActive.sql((app, route)), Int64.self) != nil
-            || slot.map { try connection.value(CredentialTable.any(at: $0), Int64.self) != nil } ?? false
+            try connection.exists(DeviceTable.anyActive.sql((app, route)))
+            || slot.map { try connection.exists(CredentialTable.any(at: $0)) } ?? false
         memo.used[key] = isUsed
         return isUsed
     }

@@ -139,7 +139,7 @@ extension StoreSession {
 
     private func hasInstallations(_ app: AppKey) throws -> Bool {
         if let known = memo.installs[app] { return known }
-        let has = try connection.value("SELECT 1 FROM installation WHERE app = \(app) LIMIT 1", Int64.self) != nil
+        let has = try connection.exists("SELECT 1 FROM installation WHERE app = \(app) LIMIT 1")
         memo.installs[app] = has
         return has
     }
@@ -219,7 +219,7 @@ extension StoreSession {
     /// training than others.
     private func hasSample(_ message: MessageID?, app: AppKey, device: DeviceKey) throws -> Bool {
         guard let message else { return false }
-        return try connection.value(DeviceEventTable.sample(message, app: app, device: device), Int64.self) != nil
+        return try connection.exists(DeviceEventTable.sample(message, app: app, device: device))
     }
 }
 
@@ -278,16 +278,19 @@ extension StoreSession {
         guard try hasInstallations(app) else { return false }
         let installations = try connection.all(InstallationTable.of(user, app: app), InstallationTable.installation)
         guard !installations.isEmpty else { return false }
-        let prior = try context.cohorts.rate(of: app, now: now) { try cohortRate(app) }
+        let prior = try context.cohorts.rate(of: app, now: now) {
+            try arrivalRate(InstallationTable.evidence(app, limit: Limits.cohortDevicesMax))
+        }
         return installations.contains { $0.isReachable(within: span, prior: prior) }
     }
 
-    /// The share of wake-ups that arrive at the app's newest devices; nil without any evidence.
-    private func cohortRate(_ app: AppKey) throws -> Double? {
-        let sums = try connection.first(InstallationTable.evidence(app, limit: Limits.cohortDevicesMax)) { row in
-            (hits: try row.next(Int64?.self) ?? 0, all: try row.next(Int64?.self) ?? 0)
+    /// The share of wake-ups that arrive, from a statement that sums the hits and all wake-ups; nil without any.
+    func arrivalRate(_ sums: SQL) throws -> Double? {
+        let sums = try connection.first(sums) { row -> (hits: Int64?, all: Int64?) in
+            (try row.next(), try row.next())
         }
-        return sums.flatMap { $0.all > 0 ? Double($0.hits) / Double($0.all) : nil }
+        guard let hits = sums?.hits, let all = sums?.all, all > 0 else { return nil }
+        return Double(hits) / Double(all)
     }
 
     /// The beginning of the hour in which the user most probably opens: the user's opens, shrunk towards those of all

@@ -84,8 +84,7 @@ extension StoreSession {
     }
 
     func hasKey(app: AppKey, dialect: DialectName) throws -> Bool {
-        try connection.value(
-            "SELECT 1 FROM api_key WHERE app = \(app) AND dialect = \(dialect) LIMIT 1", Int64.self) != nil
+        try connection.exists("SELECT 1 FROM api_key WHERE app = \(app) AND dialect = \(dialect) LIMIT 1")
     }
 
     func insertKey(_ stored: StoredKey) throws {

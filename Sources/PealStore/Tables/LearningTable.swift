@@ -194,11 +194,8 @@ extension StoreSession {
     }
 
     func arrivalRate(app: AppKey) throws -> Double? {
-        let sums = try connection.first(
-            "SELECT CAST(SUM(hits) AS BIGINT), CAST(SUM(hits + misses) AS BIGINT) FROM installation WHERE app = \(app)"
-        ) { row -> (hits: Int64?, all: Int64?) in (try row.next(), try row.next()) }
-        guard let hits = sums?.hits, let all = sums?.all, all > 0 else { return nil }
-        return Double(hits) / Double(all)
+        try arrivalRate(
+            "SELECT CAST(SUM(hits) AS BIGINT), CAST(SUM(hits + misses) AS BIGINT) FROM installation WHERE app = \(app)")
     }
 
     func displays(app: AppKey, campaign: String, limit: Int, now: Timestamp) throws -> (shown: Int, opened: Int) {
@@ -222,7 +219,7 @@ extension StoreSession {
 
     /// nil if no user shares a context.
     private func phase(of campaign: String, app: AppKey, window: Duration) throws -> CampaignPhase? {
-        guard try connection.value("SELECT 1 FROM context_sample WHERE app = \(app) LIMIT 1", Int64.self) != nil else {
+        guard try connection.exists("SELECT 1 FROM context_sample WHERE app = \(app) LIMIT 1") else {
             return nil
         }
         let known = try learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)

@@ -192,12 +192,13 @@ extension StoreSession {
 /// Transitions from one state to the next.
 extension StoreSession {
     /// An expired message that is paused or resumed is found by its expiry again. A resumed message continues where it
-    /// was paused: one that has no slices yet is planned, or waits for its start.
+    /// was paused, whatever `state` says.
     func moveMessage(
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, failure: String?, now: Timestamp
     ) throws -> Message.State? {
         guard let message = try message(app: app, id: id), from.contains(message.state) else { return nil }
-        let target = message.state == .paused ? Self.resumed(message, state, now) : state
+        let isResumed = message.state == .paused && state != .paused && !state.isFinal
+        let target = isResumed ? message.resumed(at: now) : state
         let endedAt: Timestamp? = target.isFinal ? now : nil
         let count = try connection.execute(
             """
@@ -213,13 +214,6 @@ extension StoreSession {
     /// For reports, a message with slices ends when the last of them is settled.
     private func hasNoSlices(app: AppKey, id: MessageID) throws -> Bool {
         try connection.value("SELECT slices_open FROM message WHERE \(MessageTable.matching(app, id))") == 0
-    }
-
-    private static func resumed(_ message: Message, _ state: Message.State, _ now: Timestamp) -> Message.State {
-        guard !state.isFinal, state != .paused else { return state }
-        if message.cutoffAt != nil { return .sending }
-        if let start = message.startAt, start > now { return .scheduled }
-        return .planning
     }
 
     func endExpiredMessages(now: Timestamp, limit: Int) throws -> Int {

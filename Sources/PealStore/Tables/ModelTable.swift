@@ -120,7 +120,7 @@ extension StoreSession {
     func newModels(
         app: AppKey, userID: String?, held: [String: Int64], now: Timestamp
     ) throws -> [ModelRelease] {
-        guard try connection.value("SELECT 1 FROM moment_model WHERE app = \(app) LIMIT 1", Int64.self) != nil else {
+        guard try connection.exists("SELECT 1 FROM moment_model WHERE app = \(app) LIMIT 1") else {
             return []
         }
         let ofMessages = try userID.map {

@@ -154,7 +154,7 @@ extension StoreSession {
                 do {
                     _ = try SliceTable.slice(&row, app: route.app, route: route.route)
                 } catch {
-                    found.append((key, (error as? PealError)?.message ?? "\(error)"))
+                    found.append((key, PealError.message(of: error)))
                 }
             }
             try connection.execute(

@@ -309,7 +309,7 @@ extension StoreSession {
     private func resultOfEarlierWrite(_ settlement: Settlement) throws -> Settlement.Result {
         // Its stragglers prove it even if the slice was released with it and leased again.
         let stragglers = try leasedParts(settlement)
-        guard try !stragglers.isEmpty || connection.value(SliceTable.applied(settlement), Int64.self) != nil else {
+        guard try !stragglers.isEmpty || connection.exists(SliceTable.applied(settlement)) else {
             return try resultOfEarlierEnd(settlement)
         }
         return Settlement.Result(isApplied: true, leasedSlices: stragglers)

@@ -5,25 +5,25 @@ internal import PealCore
 enum StatisticsTable {
     typealias Step = Statistics.Step
 
-    private static let counts = [
-        "accepted", "rejected", "retired", "expired", "suppressed", "received", "opened", "content_opened",
+    private static let counts: [(name: String, path: any WritableKeyPath<Statistics, Int> & Sendable)] = [
+        ("accepted", \.accepted), ("rejected", \.rejected), ("retired", \.retired), ("expired", \.expired),
+        ("suppressed", \.suppressed), ("received", \.received), ("opened", \.opened),
+        ("content_opened", \.contentOpened),
     ]
-    private static let columns = SQL(text: counts.joined(separator: ", "), values: [])
+    private static let columns = SQL(text: counts.map(\.name).joined(separator: ", "), values: [])
 
     static func add(_ item: Statistics, _ step: Step, app: AppKey) -> SQL {
         """
         INSERT INTO statistics \(row: [
-            "app": app, "span": step.seconds, "at": step.start(of: item.at), "accepted": item.accepted,
-            "rejected": item.rejected, "retired": item.retired, "expired": item.expired,
-            "suppressed": item.suppressed, "received": item.received, "opened": item.opened,
-            "content_opened": item.contentOpened,
-        ])
+            "app": app, "span": step.seconds, "at": step.start(of: item.at),
+        ], counts.map { ($0.name, item[keyPath: $0.path]) })
         ON CONFLICT (app, span, at) DO UPDATE SET \(adding)
         """
     }
 
     private static let adding = SQL(
-        text: counts.map { "\($0) = statistics.\($0) + excluded.\($0)" }.joined(separator: ", "), values: [])
+        text: counts.map { name, _ in "\(name) = statistics.\(name) + excluded.\(name)" }.joined(separator: ", "),
+        values: [])
 
     static func find(app: AppKey, _ step: Step, from: Timestamp, to: Timestamp) -> SQL {
         """
@@ -34,14 +34,7 @@ enum StatisticsTable {
 
     static func statistics(_ row: inout RowReader) throws -> Statistics {
         var item = Statistics(at: try row.next())
-        item.accepted = try row.next()
-        item.rejected = try row.next()
-        item.retired = try row.next()
-        item.expired = try row.next()
-        item.suppressed = try row.next()
-        item.received = try row.next()
-        item.opened = try row.next()
-        item.contentOpened = try row.next()
+        for count in counts { item[keyPath: count.path] = try row.next() }
         return item
     }
 

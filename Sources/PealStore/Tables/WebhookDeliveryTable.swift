@@ -160,11 +160,11 @@ extension StoreSession {
     }
 
     func isDeliveryDue(for reference: WebhookReference, now: Timestamp) throws -> Bool {
-        try connection.value(WebhookDeliveryTable.pendingDue(reference, now), Timestamp.self) != nil
+        try connection.exists(WebhookDeliveryTable.pendingDue(reference, now))
     }
 
     func isDeliveryLeased(for reference: WebhookReference, now: Timestamp) throws -> Bool {
-        try connection.value(WebhookDeliveryTable.leased(reference, now), Timestamp.self) != nil
+        try connection.exists(WebhookDeliveryTable.leased(reference, now))
     }
 
     func retryDelivery(of reference: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?

@@ -28,7 +28,7 @@ extension SentPage {
         route: .apnsProduction, path: .init([]), headers: [], body: .init([]))
     private static var choice: Variants.Choice {
         let variant = Variants.Variant(locale: nil, notification: notification, failure: nil)
-        return .init(variants: [variant], failures: [], ofDevice: [0])
+        return .init(variants: [variant], ofDevice: [0])
     }
 
     private static func devicePage(at now: Timestamp) -> DevicePage {
