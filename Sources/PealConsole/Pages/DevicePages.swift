@@ -40,16 +40,23 @@ enum DevicePages {
                 })</ul></section>
                 """))
             \(isEmpty && search == nil
-                ? call.empty(.noDevicesTitle, .noDevicesText, action: importLink(call)) : table(call, items))
+                ? call.empty(.noDevicesTitle, .noDevicesText, action: nextSteps(call)) : table(call, items))
             \(call.pager(next: next))
             \(BrowserPages.section(call, records))
             """
         return page.answer()
     }
 
-    private static func importLink(_ call: PageCall) -> HTML {
-        HTML.when(
-            call.may(.manage), "<a class=\"button\" href=\"\(call.link("import"))\">\(call.texts[.importing])</a>")
+    /// How an app without devices gets some.
+    private static func nextSteps(_ call: PageCall) -> HTML {
+        guard call.may(.manage) else { return .empty }
+        let key: HTML = """
+            <a class="button" href="\(call.link("keys"))?kind=device#new">\(call.texts[.makeDeviceKey])</a>
+            """
+        return """
+            <div class="actions">\(HTML.when(call.may(.devices), key))\
+            <a class="button" href="\(call.link("import"))">\(call.texts[.importing])</a></div>
+            """
     }
 
     /// By id, address or user, which are indexed; otherwise whatever contains the text, within a bounded search.
