@@ -84,7 +84,7 @@ enum PageFrame {
         <title>\(title) · Peal</title>
         <link rel="icon" href="\(ConsoleAssets.path("icon.svg"))" type="image/svg+xml">
         <link rel="stylesheet" href="\(ConsoleAssets.path("console.css"))">
-        \(HTML.each(scripts) { "<script type=\"module\" src=\"\(ConsoleAssets.path($0))\"></script>\n" })
+        \(HTML.each(scripts) { "<script type=\"module\"\(rendering($0)) src=\"\(ConsoleAssets.path($0))\"></script>\n" })
         </head>
         <body>
         \(body)
@@ -92,6 +92,12 @@ enum PageFrame {
         </html>
 
         """
+    }
+
+    /// A page appears when its common script has run: times do not change from UTC before the viewer's eyes, and a press
+    /// cannot come before the script that keeps forms. Browsers without this attribute ignore it.
+    private static func rendering(_ script: String) -> HTML {
+        HTML.when(script == "console.js", " blocking=\"render\"")
     }
 
     static let logo: HTML = """
