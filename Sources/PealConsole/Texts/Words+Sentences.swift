@@ -21,6 +21,15 @@ extension Word {
     static let calendarLead = Word(
         "Scheduled messages and the latest ones, by day.",
         "Geplante und letzte Nachrichten nach Tagen.")
+    static let calendarCut = Word(
+        "Of the scheduled messages, only the next {} are shown.",
+        "Von den geplanten Nachrichten werden nur die nächsten {} gezeigt.")
+    static let downloadRefused = Word("Download all refused rows", "Alle abgelehnten Zeilen herunterladen")
+    static let moreCredentials = Word("Further apps have such credentials.", "Weitere Apps haben solche Zugangsdaten.")
+    static let moreFound = Word(
+        "There are more results than these. Search for more of the text.",
+        "Es gibt weitere Treffer. Nach einem längeren Text suchen.")
+    static let onlyFirstOf = Word("Only the first {} of {} are shown.", "Nur die ersten {} von {} werden gezeigt.")
     static let campaignHint = Word(
         "Messages with the same campaign are counted together.",
         "Nachrichten derselben Kampagne werden zusammen gezählt.")
