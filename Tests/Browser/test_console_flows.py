@@ -442,6 +442,20 @@ def test_the_rate_changes_while_a_message_is_sent(admin, fixture):
     expect(page.get_by_label("Topics", exact=True)).to_have_value("all")
 
 
+def test_a_message_that_has_ended_has_no_rate_while_its_last_outcomes_arrive(admin, fixture):
+    app, _ = fixture.app("Last outcomes", devices=0)
+    message = fixture.send_slowly(app, devices=200)
+    page = admin.page
+    live = ('<section class="card progress" data-final data-settled="1" data-devices="2">'
+            '<span data-state="cancelled">Cancelled</span><p class="figure">1 of 2 devices</p></section>')
+    page.route("**/events", lambda route: route.fulfill(
+        content_type="text/event-stream", body=f"event: progress\ndata: {live}\n\n"))
+    assert "Change rate" in admin.open(f"apps/{app}/messages/{message}").text()
+    expect(page.get_by_role("button", name="Change rate")).to_have_count(0)
+    page.unroute_all()
+    fixture.peal.post(f"/apps/{app}/messages/{message}/cancel")
+
+
 def test_a_message_page_follows_what_others_do_and_how_it_ends(admin, fixture):
     app, _ = fixture.app("Followed", devices=0)
     message = fixture.send_slowly(app, devices=100)

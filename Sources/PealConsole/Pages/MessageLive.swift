@@ -29,7 +29,8 @@ enum MessageLive {
         let total = report.total
         return """
             \(held)
-            <section class="card progress" data-settled="\(total.settled)" data-devices="\(total.devices)">
+            <section class="card progress" data-settled="\(total.settled)" data-devices="\(total.devices)"\
+            \(if: report.message.state.isFinal, " data-final")>
             <div class="row"><p>\(call.badge(report.message.state))</p>\
             <p class="figure">\(isAudienceKnown(report) ? settled(call, total, secondsLeft) : "\(texts[.notStarted])")</p></div>
             \(call.outcomes(total))
