@@ -161,6 +161,7 @@ struct ClientRequestTests {
             (["webhook", "show", "a b"], "GET", "apps/APP/webhooks/a%20b", ""),
             (["webhook", "delete", "w"], "DELETE", "apps/APP/webhooks/w", ""),
             (["webhook", "deliveries", "w"], "GET", "apps/APP/webhooks/w/deliveries?limit=200", ""),
+            (["webhook", "test", "a b"], "POST", "apps/APP/webhooks/a%20b/test", "{}"),
             (["webhook", "retry", "w", "d"], "POST", "apps/APP/webhooks/w/deliveries/d/retry", "{}"),
             (["message", "list", "--state", "sent"], "GET", "apps/APP/messages?state=sent&limit=200", ""),
             (["message", "show", "m"], "GET", "apps/APP/messages/m", ""),
