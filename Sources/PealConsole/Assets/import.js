@@ -32,7 +32,7 @@ function addRow(table, texts) {
 /** A value of a CSV file. Spreadsheets would compute a text that begins like a formula. */
 function quoted(value) {
   const text = String(value);
-  return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  return `"${(/^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 }
 
 /** Spreadsheets recognize UTF-8 by the mark at its beginning. */
