@@ -99,7 +99,7 @@ struct WebhookDeliveriesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try app.path(name.segments + ["deliveries"])
-        options.show(try await options.client().list(path, limit: list.limit), columns: Self.columns)
+        options.show(try await options.client().list(path, limit: list.givenLimit), columns: Self.columns)
     }
 }
 
