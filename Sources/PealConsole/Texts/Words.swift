@@ -70,8 +70,7 @@ extension Word {
     static let details = Word("Details", "Details")
     static let deviceActive = Word("Active", "Aktiv")
     static let deviceIDs = Word("Device IDs", "Geräte-IDs")
-    static let deviceKey = Word(
-        "For devices: part of an app or a web page", "Für Geräte: Teil einer App oder Webseite")
+    static let deviceKey = Word("For apps and web pages", "Für Apps und Webseiten")
     static let deviceRetired = Word("Retired", "Stillgelegt")
     static let devices = Word("Devices", "Geräte")
     static let device = Word("Device", "Gerät")
