@@ -256,6 +256,9 @@ import Testing
             #expect(refused.text.contains("value=\"newsletter\"") && refused.text.contains("value=\"soon\""))
             #expect(
                 refused.text.contains("value=\"manage\" checked") && !refused.text.contains("value=\"send\" checked"))
+            let empty = try await fixture.post(
+                fixture.page("keys"), form.filter { $0.key != "scopes" }, cookie: cookie)
+            #expect(empty.status == 400 && empty.text.contains("id=\"scopes-error\">Choose at least one scope."))
             form["days"] = "30"
             let made = try await fixture.post(fixture.page("keys"), form, cookie: cookie)
             #expect(made.text.contains("id=\"secret\"") && !made.text.contains("value=\"newsletter\""))

@@ -98,15 +98,24 @@ enum KeyPages {
             \(call.problem(error))
             <form method="post" action="\(call.link("keys"))" data-keep\(if: isGiven, " data-sent")>\(call.formStart)\
             \(HTML.when(mayCreate(call, .device), kind(call, given, error)))\(name.html)
-            <fieldset class="field scopes"><legend>\(texts[.scopes])</legend><div class="boxes">\
+            \(scopes(call, chosen, error))
+            \(days.html)
+            <button class="primary">\(texts[.makeKey])</button></form></section>
+            """
+    }
+
+    private static func scopes(_ call: PageCall, _ chosen: [String], _ error: PealError?) -> HTML {
+        let wrong = call.texts.message(error, at: "scopes")
+        return """
+            <fieldset class="field scopes"><legend>\(call.texts[.scopes])</legend><div class="boxes">\
             \(HTML.each(APIKey.Scope.allCases.filter(call.may)) { scope in
                 """
                 <label><input type="checkbox" name="scopes" value="\(scope.rawValue)"\
-                \(if: chosen.contains(scope.rawValue), " checked")> \(scope.rawValue)</label>
+                \(if: chosen.contains(scope.rawValue), " checked")\
+                \(if: wrong != nil, " aria-invalid=\"true\" aria-describedby=\"scopes-error\"")> \
+                \(scope.rawValue)</label>
                 """
-            })</div></fieldset>
-            \(days.html)
-            <button class="primary">\(texts[.makeKey])</button></form></section>
+            })</div>\(HTML.with(wrong) { "<p class=\"error\" id=\"scopes-error\">\($0)</p>" })</fieldset>
             """
     }
 
