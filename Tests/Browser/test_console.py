@@ -87,7 +87,7 @@ def test_a_message_is_written_reviewed_and_sent(admin, fixture, cheese):
     page.get_by_label("Text", exact=True).fill("This Thursday: <b>cheese</b> & you")
     page.get_by_label("Topics", exact=True).fill("news")
     expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
-    expect(page.get_by_text(re.compile(r"\d+ of 4096 bytes")).first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d+ of 4,096 bytes")).first).to_be_visible()
     admin.shoot("compose")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Review")).to_be_visible()

@@ -249,14 +249,14 @@ def test_compose_measures_bytes_by_field(admin, fixture):
     admin.open(f"apps/{app}/compose?topics=news&title=Offer")
     page.get_by_label("Text", exact=True).fill("x" * 100)
     first = page.locator("#check .preview").first
-    expect(first.locator(".meter")).to_contain_text(re.compile(r"^1\d\d of 4096 bytes$"))
+    expect(first.locator(".meter")).to_contain_text(re.compile(r"^1\d\d of 4,096 bytes$"))
     first.get_by_text("Bytes by field").click()
     expect(first.get_by_role("row", name="body 100")).to_be_visible()
     page.get_by_label("Text", exact=True).fill("x" * 5000)
     expect(first.locator(".error")).to_contain_text("body")
     # Screen readers hear it.
     expect(page.locator("#problem[role=status]")).to_contain_text("body")
-    expect(first.locator(".meter")).to_contain_text(re.compile(r"^50\d\d of 4096 bytes: 9\d\d too many$"))
+    expect(first.locator(".meter")).to_contain_text(re.compile(r"^5,0\d\d of 4,096 bytes: 9\d\d too many$"))
     # What was open stays open while one writes.
     expect(first.get_by_role("row", name="body 5,000")).to_be_visible()
     expect(first.get_by_role("row", name="title 5")).to_be_visible()
