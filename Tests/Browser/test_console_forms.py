@@ -23,9 +23,9 @@ def kept(page):
 
 
 def go_back(page):
-    """Goes back to a form, which the page's script asks the server for again. Until it has asked, the test must not look
-    at the page: Playwright looks as a user who acts, and then the browser adds an entry to the history for the answer
-    instead of replacing the one that it went back to."""
+    """Goes back to a form, which the page's script asks the server for again. Until it has asked, the test must not
+    look at the page: Playwright looks as a user who acts, and then the browser adds an entry to the history for the
+    answer instead of replacing the one that it went back to."""
     with page.expect_request_finished(lambda request: request.method == "POST"):
         page.go_back(wait_until="commit")
     page.wait_for_load_state()

@@ -63,8 +63,7 @@ form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.matches("[aria-busy]")) return;
   const panel = document.getElementById("import-progress");
-  const [bar, status, table] = [panel.querySelector("progress"), panel.querySelector("p"), panel.querySelector("table")];
-  const offer = panel.querySelector(".row");
+  const [bar, status, table, offer] = ["progress", "p", "table", ".row"].map((name) => panel.querySelector(name));
   let first = 0;
   const total = { created: 0, updated: 0 };
   const refused = [];

@@ -73,10 +73,11 @@ enum ImportPages {
         var table = ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]], numbers: [0])
         table.rows = outcome.refused.prefix(rowsShown).map { [call.number($0.line), "\($0.message)"] }
         let cut = call.cut(rowsShown, of: outcome.refused.count)
+        let list: HTML = "<section><h2>\(texts[.refusedRows])</h2>\(table.html)\(cut)</section>"
         return """
             <p class="notice \(outcome.refused.isEmpty ? "good" : "warn")" role="status">\
             \(texts(.importResult, texts.number(outcome.created), texts.number(outcome.updated), texts.number(outcome.refused.count)))</p>
-            \(HTML.when(!outcome.refused.isEmpty, "<section><h2>\(texts[.refusedRows])</h2>\(table.html)\(cut)</section>"))
+            \(HTML.when(!outcome.refused.isEmpty, list))
             """
     }
 
