@@ -221,6 +221,26 @@ def test_a_long_import_shows_its_progress(admin, fixture):
     admin.check()
 
 
+def test_an_app_without_devices_leads_to_its_device_key(admin, fixture):
+    app, _ = fixture.app("Phones", devices=0)
+    page = admin.page
+    admin.open(f"apps/{app}/devices")
+    page.get_by_role("link", name="Create a device key").click()
+    kind, scopes = page.get_by_label("Kind"), page.get_by_role("group", name="Scopes")
+    expect(kind).to_have_value("device")
+    expect(scopes).to_be_hidden()
+    kind.select_option("native")
+    expect(scopes).to_be_visible()
+    kind.select_option("device")
+    page.get_by_label("Name", exact=True).fill("iPhone app")
+    page.get_by_role("button", name="Create key").click()
+    expect(page.locator("#secret")).to_contain_text("peald_")
+    expect(page.locator("#shared-secret")).to_have_text(re.compile("^[0-9a-f]{64}$"))
+    admin.shoot("device-key")
+    [key] = fixture.peal.get(f"/apps/{app}/keys")["items"]
+    assert (key["dialect"], key["name"], key["scopes"]) == ("device", "iPhone app", ["devices"])
+
+
 def test_refused_rows_that_are_not_listed_are_in_a_file(visit, fixture):
     app, _ = fixture.app("Refused", devices=0)
     visitor = visit(accept_downloads=True).sign_in()
