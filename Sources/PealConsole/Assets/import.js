@@ -46,12 +46,17 @@ function filled(text, values) {
   return values.reduce((text, value) => text.replace("{}", number.format(value)), text);
 }
 
-/** Shows the refused rows, or the first of them, and offers all as a file. */
-function list(refused, table, offer) {
+/** Lists the refused rows that are not listed yet, until there are enough. */
+function list(refused, table) {
+  const listed = table.tBodies[0].rows.length;
+  for (const item of refused.slice(listed, rowsShown)) addRow(table, [number.format(item.line), item.message]);
+  table.parentElement.hidden = refused.length === 0;
+}
+
+/** Offers all refused rows as a file, and says whether the list lacks some. */
+function offerFile(refused, table, offer) {
   const [hint, link] = [offer.querySelector("p"), offer.querySelector("a")];
-  table.tBodies[0].replaceChildren();
-  for (const item of refused.slice(0, rowsShown)) addRow(table, [number.format(item.line), item.message]);
-  table.parentElement.hidden = offer.hidden = refused.length === 0;
+  offer.hidden = refused.length === 0;
   hint.textContent = refused.length > rowsShown ? filled(hint.dataset.text, [rowsShown, refused.length]) : "";
   URL.revokeObjectURL(link.href);
   link.href = URL.createObjectURL(file([titles(table), ...refused.map((item) => [item.line, item.message])]));
@@ -70,7 +75,9 @@ form?.addEventListener("submit", async (event) => {
   panel.hidden = false;
   // A disabled button would lose the focus.
   form.setAttribute("aria-busy", "true");
-  list(refused, table, offer);
+  table.tBodies[0].replaceChildren();
+  list(refused, table);
+  offer.hidden = true;
   [bar.value, status.textContent] = [0, ""];
   try {
     for (; first < lines.length; first += linesPerPart) {
@@ -78,6 +85,7 @@ form?.addEventListener("submit", async (event) => {
       total.created += result.created;
       total.updated += result.updated;
       refused.push(...result.refused);
+      list(refused, table);
       bar.value = Math.min(1, (first + linesPerPart) / lines.length);
       status.textContent = filled(status.dataset.text, [total.created, total.updated, refused.length]);
     }
@@ -86,6 +94,6 @@ form?.addEventListener("submit", async (event) => {
     const reasons = [error.message === ended ? ended : "", failed.replace("{}", number.format(first + 1))];
     status.textContent = [status.textContent, ...reasons].filter(Boolean).join(" ");
   }
-  list(refused, table, offer);
+  offerFile(refused, table, offer);
   form.removeAttribute("aria-busy");
 });
