@@ -128,9 +128,10 @@ struct APIClient: Sendable {
         return (Int(head.status.code), (try? JSONParser.parse(bytes)) ?? .null)
     }
 
-    /// Reads the pages of a list until there are `limit` items.
+    /// Reads the pages of a list until there are `limit` items; without one, says that there are more than the default.
     /// - Returns: `{"items": […], "next_cursor": …}` with all of them, and with `"incomplete": true` if a page had it.
-    func list(_ path: APIPath, limit: Int) async throws(CommandFailure) -> JSON {
+    func list(_ path: APIPath, limit given: Int?) async throws(CommandFailure) -> JSON {
+        let limit = given ?? ListOptions.limitDefault
         var items: [JSON] = []
         var isComplete = true
         var cursor: String?
@@ -144,6 +145,9 @@ struct APIClient: Sendable {
             cursor = next == cursor ? nil : next
         } while cursor != nil && items.count < limit
         if !isComplete { Surroundings.current.warn(CommandFailure.incompleteList.description) }
+        if given == nil, cursor != nil {
+            Surroundings.current.warn("only the first \(items.count) are listed; --limit N lists more")
+        }
         return .compact([
             ("items", .array(items)), ("next_cursor", cursor.map(JSON.string) ?? .null),
             ("incomplete", isComplete ? nil : true),

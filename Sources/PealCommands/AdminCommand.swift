@@ -35,7 +35,7 @@ struct AdminListCommand: AsyncParsableCommand {
 
     func run() async throws {
         options.show(
-            try await options.client().list(APIPath(["admins"]), limit: list.limit),
+            try await options.client().list(APIPath(["admins"]), limit: list.givenLimit),
             columns: ["id", "name", "created_at", "created_by", "last_used_at"])
     }
 }

@@ -22,7 +22,7 @@ struct AppListCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let apps = try await options.client().list(APIPath(["apps"]), limit: list.limit)
+        let apps = try await options.client().list(APIPath(["apps"]), limit: list.givenLimit)
         options.show(apps, columns: AppCommand.columns)
     }
 }

@@ -49,7 +49,9 @@ struct AuditListCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try path().adding("from", from).adding("to", to).adding("actor", actor).adding("action", action)
         let client = try options.client()
-        guard export else { return options.show(try await client.list(path, limit: list.limit), columns: Self.columns) }
+        guard export else {
+            return options.show(try await client.list(path, limit: list.givenLimit), columns: Self.columns)
+        }
         try await client.lines(path) { Surroundings.current.print($0) }
     }
 

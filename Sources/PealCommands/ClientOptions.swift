@@ -228,15 +228,13 @@ struct BodyOptions: ParsableArguments {
 
 /// How many items of a list to show.
 struct ListOptions: ParsableArguments {
-    private static let limitDefault = 200
+    static let limitDefault = 200
 
     @Option(name: .customLong("limit"), help: "Maximum number of items. Default: \(ListOptions.limitDefault).")
     var givenLimit: Int?
 
-    var limit: Int { givenLimit ?? Self.limitDefault }
-
     func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit must be at least 1") }
+        guard givenLimit ?? 1 > 0 else { throw ValidationError("--limit must be at least 1") }
     }
 }
 

@@ -63,7 +63,7 @@ struct DeviceDeliveriesCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try app.path(name.segments + ["deliveries"])
         options.show(
-            try await options.client().list(path, limit: list.limit),
+            try await options.client().list(path, limit: list.givenLimit),
             columns: ["at", "message", "title", "event", "detail"])
     }
 }

@@ -220,7 +220,7 @@ struct MessageExplainCommand: AsyncParsableCommand {
         let path = try app.path(name.segments + ["deliveries"]).adding("device", device).adding("user", user)
             .adding("address", address)
         options.show(
-            try await options.client().list(path, limit: list.limit), columns: ["at", "device", "event", "detail"])
+            try await options.client().list(path, limit: list.givenLimit), columns: ["at", "device", "event", "detail"])
     }
 }
 

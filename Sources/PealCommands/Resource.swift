@@ -54,7 +54,7 @@ struct ListCommand<Resource: ListedResource>: AsyncParsableCommand {
 
     func run() async throws {
         let path = try filter.path(in: app)
-        options.show(try await options.client().list(path, limit: list.limit), columns: Resource.columns)
+        options.show(try await options.client().list(path, limit: list.givenLimit), columns: Resource.columns)
     }
 }
 

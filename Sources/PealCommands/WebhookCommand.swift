@@ -8,7 +8,8 @@ struct WebhookCommand: AsyncParsableCommand {
         commandName: "webhook", abstract: "Set up an app's webhooks and inspect their deliveries.",
         subcommands: [
             WebhookPutCommand.self, ListCommand<WebhookResource>.self, ShowCommand<WebhookResource>.self,
-            DeleteCommand<WebhookResource>.self, WebhookDeliveriesCommand.self, WebhookRetryCommand.self,
+            DeleteCommand<WebhookResource>.self, WebhookTestCommand.self,
+            WebhookDeliveriesCommand.self, WebhookRetryCommand.self,
         ])
 }
 
@@ -63,6 +64,26 @@ struct WebhookPutCommand: AsyncParsableCommand {
     }
 }
 
+/// `peal webhook test`.
+struct WebhookTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test", abstract: "Send a test event to a webhook. `deliveries` shows what became of it.")
+
+    @OptionGroup var name: WebhookResource.Name
+
+    @Option(help: "Idempotency key: repeated requests with the same key send only one event.")
+    var idempotencyKey: String?
+
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let path = try app.path(name.segments + ["test"])
+        options.show(
+            try await options.client().send(.post, path, body: .empty, idempotencyKey: idempotencyKey))
+    }
+}
+
 /// `peal webhook deliveries`.
 struct WebhookDeliveriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -78,7 +99,7 @@ struct WebhookDeliveriesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try app.path(name.segments + ["deliveries"])
-        options.show(try await options.client().list(path, limit: list.limit), columns: Self.columns)
+        options.show(try await options.client().list(path, limit: list.givenLimit), columns: Self.columns)
     }
 }
 

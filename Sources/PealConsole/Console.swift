@@ -198,8 +198,10 @@ package struct ConsoleServices: Sendable {
     package let experiments: ExperimentReports
     package let authenticator: any SignInAuthenticator
     package let bodies: any ConsoleBodies
-    /// The rules of the keys that may sign in, and that the console creates.
+    /// The rules of the keys that may sign in.
     package let keyRules: KeyRules
+    /// The rules of the keys that are part of apps, which the console creates too.
+    package let deviceKeyRules: KeyRules
     package let options: ConsoleOptions
     package let operations: any ConsoleOperations
     package let native: NativeReader
@@ -215,14 +217,15 @@ package struct ConsoleServices: Sendable {
 
     package init(
         verbs: Verbs, experiments: ExperimentReports, authenticator: any SignInAuthenticator,
-        bodies: any ConsoleBodies, keyRules: KeyRules, options: ConsoleOptions, operations: any ConsoleOperations,
-        native: NativeReader, logger: Logger
+        bodies: any ConsoleBodies, keyRules: KeyRules, deviceKeyRules: KeyRules, options: ConsoleOptions,
+        operations: any ConsoleOperations, native: NativeReader, logger: Logger
     ) {
         self.verbs = verbs
         self.experiments = experiments
         self.authenticator = authenticator
         self.bodies = bodies
         self.keyRules = keyRules
+        self.deviceKeyRules = deviceKeyRules
         self.options = options
         self.operations = operations
         self.native = native

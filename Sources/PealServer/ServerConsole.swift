@@ -90,6 +90,7 @@ extension ConsoleServices {
             verbs: api.verbs, experiments: api.experiments,
             authenticator: ConsoleAuthenticator(signIn: SignIn(api), hasher: api.hasher),
             bodies: SharedBodies(api: api), keyRules: api.nativeKeyRules,
+            deviceKeyRules: api.deviceKeyRules,
             options: ConsoleOptions(
                 trustedProxies: configuration.http.trustedProxies, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds, isStoreEmbedded: !configuration.store.isShared),

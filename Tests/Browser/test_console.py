@@ -4,6 +4,7 @@ Errors on the browser's console, broken content policies and axe's findings fail
 in three widths and both themes, go to `.build/screenshots`.
 """
 
+import csv
 import json
 import pathlib
 import re
@@ -86,7 +87,7 @@ def test_a_message_is_written_reviewed_and_sent(admin, fixture, cheese):
     page.get_by_label("Text", exact=True).fill("This Thursday: <b>cheese</b> & you")
     page.get_by_label("Topics", exact=True).fill("news")
     expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
-    expect(page.get_by_text(re.compile(r"\d+ of 4096 bytes")).first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d+ of 4,096 bytes")).first).to_be_visible()
     admin.shoot("compose")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Review")).to_be_visible()
@@ -218,6 +219,51 @@ def test_a_long_import_shows_its_progress(admin, fixture):
     expect(page.get_by_role("status")).to_have_text("2,499 created, 0 updated, 1 refused.", timeout=60_000)
     expect(page.get_by_role("row").filter(has_text="1,201")).to_contain_text("not a JSON object")
     admin.check()
+
+
+def test_an_app_without_devices_leads_to_its_device_key(admin, fixture):
+    app, _ = fixture.app("Phones", devices=0)
+    page = admin.page
+    admin.open(f"apps/{app}/devices")
+    page.get_by_role("link", name="Create a device key").click()
+    kind, scopes = page.get_by_label("Kind"), page.get_by_role("group", name="Scopes")
+    expect(kind).to_have_value("device")
+    expect(scopes).to_be_hidden()
+    kind.select_option("native")
+    expect(scopes).to_be_visible()
+    kind.select_option("device")
+    page.get_by_label("Name", exact=True).fill("iPhone app")
+    page.get_by_role("button", name="Create key").click()
+    expect(page.locator("#secret")).to_contain_text("peald_")
+    expect(page.locator("#shared-secret")).to_have_text(re.compile("^[0-9a-f]{64}$"))
+    admin.shoot("device-key")
+    [key] = fixture.peal.get(f"/apps/{app}/keys")["items"]
+    assert (key["dialect"], key["name"], key["scopes"]) == ("device", "iPhone app", ["devices"])
+
+
+def test_refused_rows_that_are_not_listed_are_in_a_file(visit, fixture):
+    app, _ = fixture.app("Refused", devices=0)
+    visitor = visit(accept_downloads=True).sign_in()
+    page = visitor.page
+    visitor.open(f"apps/{app}/import")
+    rows = ['{"platform":"toaster"}'] * 1203
+    rows[5] = '{"=cmd":1,"platform":"ios"}'
+    page.locator("#devices").evaluate("(field, text) => { field.value = text; }", "\n".join(rows))
+    button = page.locator("#import button.primary")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Only the first 200 of 1,203 are shown.")).to_be_visible()
+    expect(button).to_be_focused()
+    refused = page.get_by_role("region", name="Refused rows")
+    expect(refused.get_by_role("row")).to_have_count(201)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download all refused rows").click()
+    with open(download.value.path(), encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.reader(file))
+    assert lines[0] == ["Line", "Reason"] and [line[0] for line in lines[1:]] == [str(n) for n in range(1, 1204)]
+    # Spreadsheets would compute it.
+    assert lines[6][1].startswith("'=cmd")
+    visitor.check()
 
 
 def test_many_devices_need_a_typed_number(admin, fixture):

@@ -249,14 +249,14 @@ def test_compose_measures_bytes_by_field(admin, fixture):
     admin.open(f"apps/{app}/compose?topics=news&title=Offer")
     page.get_by_label("Text", exact=True).fill("x" * 100)
     first = page.locator("#check .preview").first
-    expect(first.locator(".meter")).to_contain_text(re.compile(r"^1\d\d of 4096 bytes$"))
+    expect(first.locator(".meter")).to_contain_text(re.compile(r"^1\d\d of 4,096 bytes$"))
     first.get_by_text("Bytes by field").click()
     expect(first.get_by_role("row", name="body 100")).to_be_visible()
     page.get_by_label("Text", exact=True).fill("x" * 5000)
     expect(first.locator(".error")).to_contain_text("body")
     # Screen readers hear it.
     expect(page.locator("#problem[role=status]")).to_contain_text("body")
-    expect(first.locator(".meter")).to_contain_text(re.compile(r"^50\d\d of 4096 bytes: 9\d\d too many$"))
+    expect(first.locator(".meter")).to_contain_text(re.compile(r"^5,0\d\d of 4,096 bytes: 9\d\d too many$"))
     # What was open stays open while one writes.
     expect(first.get_by_role("row", name="body 5,000")).to_be_visible()
     expect(first.get_by_role("row", name="title 5")).to_be_visible()
@@ -440,6 +440,20 @@ def test_the_rate_changes_while_a_message_is_sent(admin, fixture):
     page.get_by_role("link", name="Duplicate").click()
     expect(page.get_by_label("Title", exact=True)).to_have_value("Slowly")
     expect(page.get_by_label("Topics", exact=True)).to_have_value("all")
+
+
+def test_a_message_that_has_ended_has_no_rate_while_its_last_outcomes_arrive(admin, fixture):
+    app, _ = fixture.app("Last outcomes", devices=0)
+    message = fixture.send_slowly(app, devices=200)
+    page = admin.page
+    live = ('<section class="card progress" data-final data-settled="1" data-devices="2">'
+            '<span data-state="cancelled">Cancelled</span><p class="figure">1 of 2 devices</p></section>')
+    page.route("**/events", lambda route: route.fulfill(
+        content_type="text/event-stream", body=f"event: progress\ndata: {live}\n\n"))
+    assert "Change rate" in admin.open(f"apps/{app}/messages/{message}").text()
+    expect(page.get_by_role("button", name="Change rate")).to_have_count(0)
+    page.unroute_all()
+    fixture.peal.post(f"/apps/{app}/messages/{message}/cancel")
 
 
 def test_a_message_page_follows_what_others_do_and_how_it_ends(admin, fixture):

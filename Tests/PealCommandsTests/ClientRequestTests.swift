@@ -161,6 +161,7 @@ struct ClientRequestTests {
             (["webhook", "show", "a b"], "GET", "apps/APP/webhooks/a%20b", ""),
             (["webhook", "delete", "w"], "DELETE", "apps/APP/webhooks/w", ""),
             (["webhook", "deliveries", "w"], "GET", "apps/APP/webhooks/w/deliveries?limit=200", ""),
+            (["webhook", "test", "a b"], "POST", "apps/APP/webhooks/a%20b/test", "{}"),
             (["webhook", "retry", "w", "d"], "POST", "apps/APP/webhooks/w/deliveries/d/retry", "{}"),
             (["message", "list", "--state", "sent"], "GET", "apps/APP/messages?state=sent&limit=200", ""),
             (["message", "show", "m"], "GET", "apps/APP/messages/m", ""),
@@ -285,6 +286,10 @@ struct ClientRequestTests {
             #expect(document["items"]?.arrayValue?.count == 250)
             #expect(document["next_cursor"] == "c2")
             #expect(server.requests.map(\.uri) == ["/peal/v1/apps?limit=200", "/peal/v1/apps?limit=50&cursor=c1"])
+            #expect(terminal.errors.isEmpty, "\(terminal.errors)")
+            let cut = Terminal(environment: ["PEAL_SERVER_URL": url + "/", "PEAL_API_KEY": "key"])
+            #expect(await cut.run(["app", "list", "--json"]) == 0)
+            #expect(cut.errors.contains("only the first 200 are listed; --limit N lists more"), "\(cut.errors)")
         }
     }
 }

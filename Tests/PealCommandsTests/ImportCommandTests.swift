@@ -89,6 +89,23 @@ struct ImportCommandTests {
         }
     }
 
+    @Test("a dry run sends nothing and says how many devices it would import")
+    func dryRun() async throws {
+        let folder = try Folder()
+        let file = try folder.write("d.jsonl", Self.lines(1...5, bad: [2]))
+        let fake = FakeServer()
+        try await with(fake) { run in
+            let (code, terminal) = await run(["import", file, "--dry-run", "--json"])
+            #expect(code == 1)
+            let summary = try JSONParser.parse(terminal.output)
+            #expect(
+                summary == ["dry_run": true, "would_import": 4, "refused": 1, "skipped": 0, "resumed_after": 0],
+                "\(terminal.output)")
+            #expect(terminal.errors.hasSuffix("1 of 5 devices was refused\n"), "\(terminal.errors)")
+        }
+        #expect(fake.batchCount == 0)
+    }
+
     @Test("an environment belongs only to platforms that have several", arguments: [[], ["--environment", "sandbox"]])
     func environments(options: [String]) async throws {
         let folder = try Folder()

@@ -101,6 +101,19 @@ final class Folder: Sendable {
         #expect(try reader.next() == nil)
     }
 
+    @Test(
+        "spreadsheets compute no value, and it is read as it was",
+        arguments: [
+            ("=1+1", "'=1+1"), ("+4366012345", "'+4366012345"), ("-x", "'-x"), ("@a", "'@a"), ("\tx", "'\tx"),
+            ("'=x", "''=x"), ("''+", "'''+"), ("\u{FF1D}1", "'\u{FF1D}1"), ("'", "'"), ("'a", "'a"), ("a=b", "a=b"),
+        ])
+    func formulas(text: String, cell: String) throws {
+        let row = DeviceColumns.row(["user_id": .string(text)])
+        let fields = row.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        #expect(fields[4] == cell)
+        #expect(try DeviceColumns.device(fields, header: DeviceColumns.all) == ["user_id": .string(text)])
+    }
+
     @Test("topics may be written by hand, and what is not JSON is reported")
     func columns() throws {
         let header = ["topics", "attributes", "unknown"]

@@ -15,6 +15,9 @@ import Testing
 /// The console without sockets over a real store, with two apps in it.
 struct ConsoleFixture: Sendable {
     static let adminToken = "an-admin-token-of-more-than-32-characters"
+    private static let deviceKeyRules = KeyRules(
+        dialect: "device", defaultScopes: [.devices], secret: .base64URL(prefix: "peald_", byteCount: 32),
+        hasSharedSecret: true)
 
     let store: any Store
     /// Changes the database as no verb does.
@@ -71,7 +74,7 @@ struct ConsoleFixture: Sendable {
         let console = Console(
             ConsoleServices(
                 verbs: verbs, experiments: ExperimentReports(store: store, time: clock),
-                authenticator: authenticator, bodies: bodies, keyRules: rules,
+                authenticator: authenticator, bodies: bodies, keyRules: rules, deviceKeyRules: deviceKeyRules,
                 options: ConsoleOptions(webhookKinds: ["events"]), operations: operations,
                 native: .shapes { hosts.addresses },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
@@ -144,9 +147,8 @@ struct ConsoleFixture: Sendable {
 
     /// Gives the app a key for Peal's SDK.
     func addDeviceKey() async throws {
-        let rules = KeyRules(
-            dialect: "device", defaultScopes: [.devices], secret: .base64URL(prefix: "peald_", byteCount: 32))
-        _ = try await keys.create(KeyDraft(rules: rules), app: app.key, VerbCall(actor: "test", now: clock.now)) { _ in
+        let draft = KeyDraft(rules: Self.deviceKeyRules)
+        _ = try await keys.create(draft, app: app.key, VerbCall(actor: "test", now: clock.now)) { _ in
             Reply(status: 201, body: [])
         }
     }

@@ -39,6 +39,67 @@ import Testing
         }
     }
 
+    @Test("of refused rows say how many there are, even without the page's script", arguments: [200, 201])
+    func refusedRows(count: Int) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("import"), cookie: cookie).formSecret)
+            let rows = Array(repeating: "nonsense", count: count).joined(separator: "\n")
+            let page = try await fixture.post(
+                fixture.page("import"), ["csrf": secret, "devices": rows], cookie: cookie)
+            #expect(page.text.matches(of: /<tr><td/).count == 200)
+            #expect(page.text.contains("Only the first 200 of 201 are shown.") == (count > 200))
+        }
+    }
+
+    @Test("of found users and devices say that there are more")
+    func found() async throws {
+        try await ConsoleFixture.open { fixture in
+            let (app, now) = (fixture.app.key, fixture.clock.now)
+            try await fixture.store.write(.control) { store in
+                for number in 0..<22 {
+                    let address = Address(
+                        route: Route(.primary[0], .production), bytes: Array(repeating: UInt8(number), count: 32))
+                    let registration = DeviceRegistration(
+                        id: DeviceID(high: 1, low: UInt64(number)), address: address, userID: "ann-\(number % 11)")
+                    _ = try store.register(registration, app: app, now: now)
+                }
+            }
+            let cookie = try await fixture.signIn()
+            let more = "There are more results than these."
+            let page = try await fixture.get(fixture.page("devices?search=ann-"), cookie: cookie)
+            // Ten users are listed.
+            #expect(page.text.matches(of: /users\/ann-[0-9]+">ann-/).count >= 10 && page.text.contains(more))
+            #expect(!(try await fixture.get(fixture.page("devices"), cookie: cookie)).text.contains(more))
+            let user = try await fixture.get(fixture.page("devices?search=ann-1"), cookie: cookie)
+            #expect(!user.text.contains(more))
+        }
+    }
+
+    @Test("of a campaign's messages and of the calendar lead to all of them")
+    func messages() async throws {
+        try await ConsoleFixture.open { fixture in
+            let now = fixture.clock.now
+            var content = Content()
+            content.title = .plain("Later")
+            let drafts = (0..<101).map { number in
+                MessageDraft(
+                    id: MessageID(high: 1, low: UInt64(number)), app: fixture.app.key, dialect: "native",
+                    campaignID: number < 21 ? "a b" : "other", audience: Audience(), content: content,
+                    startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600))
+            }
+            try await fixture.store.write(.control) { [drafts] store in
+                for draft in drafts { try store.insertMessage(draft) }
+            }
+            let cookie = try await fixture.signIn()
+            let campaign = try await fixture.get(fixture.page("campaigns/a%20b"), cookie: cookie)
+            #expect(campaign.text.contains("href=\"\(fixture.page("messages"))?campaign_id=a%20b\""))
+            let calendar = try await fixture.get(fixture.page("calendar"), cookie: cookie)
+            #expect(calendar.text.contains("only the next 100 are shown"))
+            #expect(calendar.text.contains("href=\"\(fixture.page("messages"))?state=scheduled\""))
+        }
+    }
+
     @Test("of drafts and templates are divided into pages by kind")
     func drafts() async throws {
         try await ConsoleFixture.open { fixture in

@@ -256,9 +256,43 @@ import Testing
             #expect(refused.text.contains("value=\"newsletter\"") && refused.text.contains("value=\"soon\""))
             #expect(
                 refused.text.contains("value=\"manage\" checked") && !refused.text.contains("value=\"send\" checked"))
+            let empty = try await fixture.post(
+                fixture.page("keys"), form.filter { $0.key != "scopes" }, cookie: cookie)
+            #expect(empty.status == 400 && empty.text.contains("id=\"scopes-error\">Choose at least one scope."))
             form["days"] = "30"
             let made = try await fixture.post(fixture.page("keys"), form, cookie: cookie)
             #expect(made.text.contains("id=\"secret\"") && !made.text.contains("value=\"newsletter\""))
+        }
+    }
+
+    @Test("of a device key shows both of its secrets once, and gives it the scope of its kind")
+    func deviceKey() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.devices, .manage])
+            let page = try await fixture.get(fixture.page("keys?kind=device"), cookie: cookie)
+            #expect(page.text.contains("<option value=\"device\" selected>"))
+            let form = ["csrf": try #require(page.formSecret), "kind": "device", "name": "phones"]
+            let made = try await fixture.post(fixture.page("keys"), form, cookie: cookie)
+            #expect(made.status == 200 && made.text.contains("id=\"secret\">peald_"), "\(made.text)")
+            let shared = try #require(made.text.firstMatch(of: /id="shared-secret">([0-9a-f]{64})</)?.output.1)
+            let keys = try await fixture.store.read { try $0.keys(app: fixture.app.key) }
+            let key = try #require(keys.first { $0.dialect == "device" })
+            #expect(key.scopes == [.devices] && key.name == "phones")
+            #expect(!(try await fixture.get(fixture.page("keys"), cookie: cookie)).text.contains(shared))
+            let unknown = try await fixture.post(
+                fixture.page("keys"), form.merging(["kind": "toaster"]) { $1 }, cookie: cookie)
+            #expect(unknown.status == 400 && unknown.text.contains("id=\"kind-error\""))
+        }
+    }
+
+    @Test("of a key offers device keys only to keys with their scope")
+    func deviceKeyScope() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .manage])
+            let page = try await fixture.get(fixture.page("keys"), cookie: cookie)
+            #expect(!page.text.contains("value=\"device\""))
+            let form = ["csrf": try #require(page.formSecret), "kind": "device"]
+            #expect(try await fixture.post(fixture.page("keys"), form, cookie: cookie).status == 403)
         }
     }
 }

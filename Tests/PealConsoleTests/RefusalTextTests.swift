@@ -47,6 +47,18 @@ import Testing
     }
 
     @Test(
+        "of a webhook's delivery have a sentence in each language",
+        arguments: [
+            "UnknownHost", "PrivateAddress", "URLNotAllowed", "NoConnection", "TLSFailed", "ConnectionLost", "Timeout",
+            "NoReport", "Disabled",
+        ])
+    func webhookErrors(error: String) throws {
+        let english = try #require(Texts(.english).meaning(ofWebhookError: error))
+        let german = try #require(Texts(.german).meaning(ofWebhookError: error))
+        #expect(english != german && english.hasSuffix(".") && german.hasSuffix("."))
+    }
+
+    @Test(
         "about a credential that expires are German too",
         arguments: [
             (-1, "The credential has expired.", "Die Zugangsdaten sind abgelaufen."),

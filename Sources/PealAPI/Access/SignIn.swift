@@ -38,6 +38,8 @@ package struct SignIn: Sendable {
 extension APIServices {
     /// The rules of native keys, which may sign in to the console.
     package var nativeKeyRules: KeyRules { KeyKind.native.rules }
+    /// The rules of the keys that are part of apps, which the console creates too.
+    package var deviceKeyRules: KeyRules { KeyKind.device.rules }
 
     /// What a request may take of the memory for bodies and long answers.
     /// - Parameter app: the app of the caller; nil if the caller is an admin or not known yet.

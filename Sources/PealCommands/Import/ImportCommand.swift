@@ -138,7 +138,7 @@ struct ImportCommand: AsyncParsableCommand {
         let summary = try await importer.run(&source, &progress)
         let made = try await topics(resume, &progress)
         options.show(
-            (client.isDryRun ? ["dry_run": true] : JSON.empty).merging(summary.json).merging(
+            summary.json.merging(
                 .compact([
                     ("topics", made.map { .integer($0.topics) }),
                     ("refused_topics", made.flatMap { $0.refused == 0 ? nil : .integer($0.refused) }),

@@ -187,7 +187,7 @@ enum DeviceColumns {
         }
         var device = JSON.Members()
         for (name, text) in zip(header, fields) where !text.isEmpty && all.contains(name) {
-            device[name] = try value(text, of: name)
+            device[name] = try value(CellMark.removed(from: text), of: name)
         }
         return .object(device)
     }
@@ -224,7 +224,7 @@ enum DeviceColumns {
         all.map { name in
             switch device[name] {
             case nil, .null: ""
-            case .string(let text): quoted(text)
+            case .string(let text): quoted(CellMark.added(to: text))
             case .array(let elements) where elements.isEmpty: ""
             case .some(let value): quoted(value.text)
             }
@@ -235,6 +235,29 @@ enum DeviceColumns {
     static func quoted(_ text: String) -> String {
         guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
         return "\"" + text.replacing("\"", with: "\"\"") + "\""
+    }
+}
+
+/// The apostrophe before a cell that spreadsheets would otherwise compute as a formula (CWE-1236), such as a user's id
+/// `=1+1` or `+4366012345`. A cell that looks as if it had the mark gets another one, so that reading what was written
+/// gives the same text.
+enum CellMark {
+    private static let mark: Unicode.Scalar = "'"
+    /// What a formula begins with, in full width too, and the white space that spreadsheets remove before it.
+    private static let beginnings: Set<Unicode.Scalar> = [
+        "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}", "\t", "\r", "\n",
+    ]
+
+    static func added(to text: String) -> String { isFormula(text) ? "\(mark)\(text)" : text }
+
+    static func removed(from cell: String) -> String {
+        guard cell.unicodeScalars.first == mark, isFormula(cell) else { return cell }
+        return String(String.UnicodeScalarView(cell.unicodeScalars.dropFirst()))
+    }
+
+    /// Whether the text is a formula after any number of marks.
+    private static func isFormula(_ text: String) -> Bool {
+        text.unicodeScalars.first { $0 != mark }.map(beginnings.contains) ?? false
     }
 }
 

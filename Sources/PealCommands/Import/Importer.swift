@@ -15,6 +15,8 @@ struct Importer {
     /// The counts of an import.
     struct Summary: Equatable {
         var (created, updated, refused, skipped) = (0, 0, 0, 0)
+        /// The number of devices that a dry run did not send; nil in any other run.
+        var wouldImport: Int?
         /// The number of the last record of an earlier run; 0 for none.
         var resumedAfter = 0
         /// The number of topics that the imported devices have.
@@ -24,13 +26,16 @@ struct Importer {
 
         static func == (left: Summary, right: Summary) -> Bool { left.json == right.json }
 
-        var devices: Int { created + updated }
+        var devices: Int { created + updated + (wouldImport ?? 0) }
 
         var json: JSON {
-            [
-                "created": .integer(created), "updated": .integer(updated), "refused": .integer(refused),
-                "skipped": .integer(skipped), "resumed_after": .integer(resumedAfter),
-            ]
+            let isDry = wouldImport != nil
+            return .compact([
+                ("dry_run", isDry ? true : nil), ("would_import", wouldImport.map { .integer($0) }),
+                ("created", isDry ? nil : .integer(created)), ("updated", isDry ? nil : .integer(updated)),
+                ("refused", .integer(refused)), ("skipped", .integer(skipped)),
+                ("resumed_after", .integer(resumedAfter)),
+            ])
         }
     }
 
@@ -41,6 +46,7 @@ struct Importer {
         _ source: inout some ImportSource, _ progress: inout Progress
     ) async throws(CommandFailure) -> Summary {
         var summary = Summary()
+        if client.isDryRun { summary.wouldImport = 0 }
         var done = try resume?.done() ?? 0
         summary.resumedAfter = done
         var batch = ImportBatch()
@@ -68,7 +74,7 @@ struct Importer {
         guard let last = batch.last else { return }
         var refusals = batch.refusals
         if client.isDryRun {
-            summary.created += batch.devices.count
+            summary.wouldImport = summary.devices + batch.devices.count
         } else if !batch.devices.isEmpty {
             let answer = try await client.send(
                 .post, path, body: batch.body, idempotencyKey: batch.idempotencyKey(in: run))

@@ -78,6 +78,15 @@ function show(html) {
   replace(live, html);
   measure();
   announce();
+  removeRate();
+}
+
+/** A message that has ended has no rate, even while its last outcomes arrive. */
+function removeRate() {
+  const rate = document.getElementById("rate");
+  if (!rate || !live.querySelector("[data-final]")) return;
+  replace(rate, "");
+  rate.remove();
 }
 
 /** Announces a new state, or that devices wait, to screen readers. Announcing every number would be too much. */
@@ -104,10 +113,6 @@ if (live?.dataset.events) {
   events.addEventListener("end", (event) => {
     events.close();
     show(event.data);
-    const rate = document.getElementById("rate");
-    if (!rate) return;
-    replace(rate, "");
-    rate.remove();
   });
   // The browser reconnects by itself unless the server refuses, such as after the end of the session.
   events.addEventListener("error", () => {

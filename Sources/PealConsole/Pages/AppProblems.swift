@@ -81,11 +81,10 @@ enum AppProblems {
         guard !total.reasons.isEmpty else { return .empty }
         var table = ListTable(
             caption: texts[.failedByReason], columns: [texts[.reason], texts[.devices]], numbers: [1])
-        table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(reasonsShown).map {
-            [call.reason($0.key), call.number($0.value)]
-        }
+        table.rows = total.commonReasons.prefix(reasonsShown).map { [call.reason($0.key), call.number($0.value)] }
         return """
             <section id="reasons"><h2>\(texts[.failedByReason])</h2>\(table.html)\
+            \(call.cut(table.rows.count, of: total.reasons.count))\
             <p class="hint">\(hint)</p></section>
             """
     }

@@ -13,6 +13,7 @@ enum CampaignPages {
     ]
 
     private static let itemsPerPage = 20
+    private static let messagesShown = 20
 
     @Sendable private static func list(_ call: PageCall) async throws -> ConsoleAnswer {
         let texts = call.texts
@@ -76,7 +77,9 @@ enum CampaignPages {
                 hasShared: try store.modelRelease(app: app.key, campaign: "", version: nil) != nil
             )
         }
-        let messages = try await MessagePages.summaries(call, MessageFilter(campaignID: id), before: nil, limit: 20)
+        let messages = try await MessagePages.summaries(
+            call, MessageFilter(campaignID: id), before: nil, limit: messagesShown + 1)
+        let all = call.link("messages") + "?campaign_id=\(PercentCoding.encode(id))"
         // Read last, because it may occupy the store's reader for large reads for longer than the page waits.
         let experiment = try await call.services.experiments.soon(id, of: app)
         let experimentSections = ExperimentSections(
@@ -88,7 +91,9 @@ enum CampaignPages {
             \(experimentSections.html(experiment))
             <section class="card"><h2>\(texts[.funnel])</h2>\(funnel(call, report))</section>
             <section class="card"><h2>\(texts[.reasons])</h2>\(call.outcomes(report.total))\(reasons(call, report))</section>
-            <section><h2>\(texts[.messages])</h2>\(MessagePages.table(call, messages))</section>
+            <section><div class="row"><h2>\(texts[.messages])</h2>\
+            \(HTML.when(messages.count > messagesShown, "<a href=\"\(all)\">\(texts[.allMessages])</a>"))</div>\
+            \(MessagePages.table(call, Array(messages.prefix(messagesShown))))</section>
             """
         return page
     }
@@ -118,9 +123,7 @@ enum CampaignPages {
         let texts = call.texts
         guard !report.total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
         var table = ListTable(caption: texts[.reasons], columns: [texts[.reason], texts[.devices]], numbers: [1])
-        table.rows = report.total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map {
-            [call.reason($0.key), call.number($0.value)]
-        }
-        return table.html
+        table.rows = report.total.commonReasons.map { [call.reason($0.key), call.number($0.value)] }
+        return "\(table.html)\(call.cut(table.rows.count, of: report.total.reasons.count))"
     }
 }

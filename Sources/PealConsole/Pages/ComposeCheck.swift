@@ -106,9 +106,9 @@ enum ComposeCheck {
 
     /// How much of the network's maximum the payload takes, and what takes it.
     private static func meter(_ texts: Texts, _ size: PayloadSize, _ fields: [MessagePreview.FieldSize]) -> HTML {
-        let (bytes, max) = (String(size.bytes), String(size.max))
+        let (bytes, max) = (texts.number(size.bytes), texts.number(size.max))
         let isOver = size.excess > 0
-        let line = isOver ? texts(.bytesOver, bytes, max, String(size.excess)) : texts(.bytesOf, bytes, max)
+        let line = isOver ? texts(.bytesOver, bytes, max, texts.number(size.excess)) : texts(.bytesOf, bytes, max)
         let rest = size.bytes - fields.reduce(0) { $0 + $1.bytes }
         let rows = fields.map { (name: $0.field.description as String?, bytes: $0.bytes) } + [(name: nil, bytes: rest)]
         return """

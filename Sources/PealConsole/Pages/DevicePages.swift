@@ -11,6 +11,8 @@ enum DevicePages {
     ]
 
     private static let itemsPerPage = 25
+    /// How many users a search lists.
+    private static let usersMax = 10
     private static let devicesOfUserMax = 50
     /// How many messages a timeline goes back.
     private static let timelineMessagesMax = 20
@@ -19,7 +21,7 @@ enum DevicePages {
     @Sendable private static func list(_ call: PageCall) async throws -> ConsoleAnswer {
         let texts = call.texts
         let search = call.query["search"]
-        let (items, users, next) = try await found(call, search)
+        let (items, users, next, isCut) = try await found(call, search)
         if search != nil, items.count == 1, users.isEmpty, let only = items.first {
             return ConsoleAnswer(redirect: call.link("devices", only.id.description))
         }
@@ -40,22 +42,29 @@ enum DevicePages {
                 })</ul></section>
                 """))
             \(isEmpty && search == nil
-                ? call.empty(.noDevicesTitle, .noDevicesText, action: importLink(call)) : table(call, items))
-            \(call.pager(next: next))
+                ? call.empty(.noDevicesTitle, .noDevicesText, action: nextSteps(call)) : table(call, items))
+            \(HTML.when(isCut, "<p class=\"hint\">\(texts[.moreFound])</p>"))\(call.pager(next: next))
             \(BrowserPages.section(call, records))
             """
         return page.answer()
     }
 
-    private static func importLink(_ call: PageCall) -> HTML {
-        HTML.when(
-            call.may(.manage), "<a class=\"button\" href=\"\(call.link("import"))\">\(call.texts[.importing])</a>")
+    /// How an app without devices gets some.
+    private static func nextSteps(_ call: PageCall) -> HTML {
+        guard call.may(.manage) else { return .empty }
+        let key: HTML = """
+            <a class="button" href="\(call.link("keys"))?kind=device#new">\(call.texts[.makeDeviceKey])</a>
+            """
+        return """
+            <div class="actions">\(HTML.when(call.may(.devices), key))\
+            <a class="button" href="\(call.link("import"))">\(call.texts[.importing])</a></div>
+            """
     }
 
     /// By id, address or user, which are indexed; otherwise whatever contains the text, within a bounded search.
     private static func found(
         _ call: PageCall, _ search: String?
-    ) async throws -> (devices: [Device], users: [String], next: String?) {
+    ) async throws -> (devices: [Device], users: [String], next: String?, isCut: Bool) {
         let app = try call.app.key
         let after = call.query["after"].flatMap { Int64($0) } ?? 0
         guard let search else {
@@ -63,22 +72,29 @@ enum DevicePages {
                 try store.devices(app: app, DeviceFilter(), after: after, limit: itemsPerPage + 1 + more)
             }
             let shown = Array(items.prefix(itemsPerPage))
-            return (shown, [], items.count > itemsPerPage ? shown.last.map { String($0.key) } : nil)
+            return (shown, [], items.count > itemsPerPage ? shown.last.map { String($0.key) } : nil, false)
         }
         let candidates = addresses(search, call.services.addressRules)
         return try await call.list(.heavy) { store, _ in
-            if let id = DeviceID(search), let device = try store.device(app: app, id: id) { return ([device], [], nil) }
-            let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage)
-            if !owned.isEmpty { return (owned, owned.count == 1 ? [] : [search], nil) }
+            if let id = DeviceID(search), let device = try store.device(app: app, id: id) {
+                return ([device], [], nil, false)
+            }
+            let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage + 1)
+            if !owned.isEmpty {
+                let users = owned.count == 1 ? [] : [search]
+                return (Array(owned.prefix(itemsPerPage)), users, nil, owned.count > itemsPerPage)
+            }
             let addressed = try candidates.flatMap {
                 try store.devices(app: app, DeviceFilter(address: $0), after: 0, limit: 2)
             }
-            if !addressed.isEmpty { return (addressed, [], nil) }
+            if !addressed.isEmpty { return (addressed, [], nil, false) }
             let routes = Route.allCases.filter { !$0.isBroadcast }
             let page = try store.devices(
                 app: app, DeviceSearch(routes: routes, containing: search),
                 PageNumber(number: 1, size: itemsPerPage), now: call.now)
-            return (page.items, try store.userIDs(app: app, containing: search, limit: 10), nil)
+            let users = try store.userIDs(app: app, containing: search, limit: usersMax + 1)
+            let isCut = page.total > page.items.count || users.count > usersMax
+            return (page.items, Array(users.prefix(usersMax)), nil, isCut)
         }
     }
 

@@ -12,6 +12,8 @@ enum HomePage {
     ]
 
     private static let appsMax = 100
+    /// How many credentials of each kind need attention at most.
+    private static let credentialsShown = 20
 
     @Sendable private static func show(_ call: PageCall) async throws -> ConsoleAnswer {
         let own = call.holder?.app
@@ -22,8 +24,8 @@ enum HomePage {
                 try own.map { try store.app(key: $0).map { [$0] } ?? [] }
                 ?? store.apps(after: after, limit: appsMax + 1 + more)
             return (
-                apps, isAdmin ? try store.stoppedCredentials(limit: 20) : [],
-                isAdmin ? try store.endingCredentials(limit: 20) : []
+                apps, isAdmin ? try store.stoppedCredentials(limit: credentialsShown + 1) : [],
+                isAdmin ? try store.endingCredentials(limit: credentialsShown + 1) : []
             )
         }
         let apps = Array(found.prefix(appsMax))
@@ -63,10 +65,14 @@ enum HomePage {
         _ ending: [(app: AppID, record: CredentialRecord)]
     ) -> [HTML] {
         let names = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.name) })
-        return stopped.map { app, record in Attention.item(call, record, app: names[app] ?? "\(app)", id: app) }
-            + ending.filter { $0.record.expiryWarning(at: call.now) != nil }.map { app, record in
+        let lists = [stopped, ending.filter { $0.record.expiryWarning(at: call.now) != nil }]
+        let items = lists.flatMap { list in
+            list.prefix(credentialsShown).map { app, record in
                 Attention.item(call, record, app: names[app] ?? "\(app)", id: app)
             }
+        }
+        let isCut = lists.contains { $0.count > credentialsShown }
+        return items + (isCut ? ["<li>\(call.texts[.moreCredentials])</li>"] : [])
     }
 
     private static func page(_ call: PageCall, error: PealError?) -> Page {

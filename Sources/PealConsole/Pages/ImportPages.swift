@@ -9,6 +9,10 @@ enum ImportPages {
         },
     ]
 
+    /// How many of the refused rows a page lists. The page's script imports more rows than that itself, and offers all
+    /// refused ones as a file.
+    private static let rowsShown = 200
+
     private struct Outcome {
         var created = 0
         var updated = 0
@@ -46,10 +50,12 @@ enum ImportPages {
             \(HTML.with(outcome) { result(call, $0) })
             <form method="post" action="\(call.link("import"))" class="card" id="import" \
             data-keep\(if: call.isPosted && outcome == nil, " data-sent") data-ended="\(texts[.sessionEnded])" \
-            data-failed="\(texts[.importFailed])">\(call.formStart)\(field.html)\
+            data-rows="\(rowsShown)" data-failed="\(texts[.importFailed])">\(call.formStart)\(field.html)\
             <button class="primary">\(texts[.importing])</button></form>
             <section id="import-progress" class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.importing])"></progress>\
             <p role="status" data-text="\(texts[.importResult])"></p>\
+            <div class="row" hidden><p class="hint" data-text="\(texts[.onlyFirstOf])"></p>\
+            <a class="button" download="refused.csv">\(texts[.downloadRefused])</a></div>\
             \(ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]]).html)</section>
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
             \(try await ExportPages.section(call))
@@ -65,11 +71,13 @@ enum ImportPages {
     private static func result(_ call: PageCall, _ outcome: Outcome) -> HTML {
         let texts = call.texts
         var table = ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]], numbers: [0])
-        table.rows = outcome.refused.prefix(200).map { [call.number($0.line), "\($0.message)"] }
+        table.rows = outcome.refused.prefix(rowsShown).map { [call.number($0.line), "\($0.message)"] }
+        let cut = call.cut(rowsShown, of: outcome.refused.count)
+        let list: HTML = "<section><h2>\(texts[.refusedRows])</h2>\(table.html)\(cut)</section>"
         return """
             <p class="notice \(outcome.refused.isEmpty ? "good" : "warn")" role="status">\
             \(texts(.importResult, texts.number(outcome.created), texts.number(outcome.updated), texts.number(outcome.refused.count)))</p>
-            \(HTML.when(!outcome.refused.isEmpty, "<section><h2>\(texts[.refusedRows])</h2>\(table.html)</section>"))
+            \(HTML.when(!outcome.refused.isEmpty, list))
             """
     }
 

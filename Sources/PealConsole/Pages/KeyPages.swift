@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Keys: list, create (the only page that shows the secret), revoke.
+/// Keys: list, create (the only page that shows the secrets), revoke.
 enum KeyPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "keys", .manage) { call in try await page(call).answer() },
@@ -10,7 +10,20 @@ enum KeyPages {
 
     private static let itemsPerPage = 50
 
-    private static func page(_ call: PageCall, secret: String? = nil, error: PealError? = nil) async throws -> Page {
+    /// The secrets of a new key.
+    private struct Made {
+        let secret: String
+        /// Only a device key has one.
+        let shared: String?
+
+        init?(_ reply: Reply) {
+            let values = try? JSONParser.parse(reply.body)
+            guard let secret = values?["secret"]?.stringValue else { return nil }
+            (self.secret, shared) = (secret, values?["shared_secret"]?.stringValue)
+        }
+    }
+
+    private static func page(_ call: PageCall, made: Made? = nil, error: PealError? = nil) async throws -> Page {
         let texts = call.texts
         let app = try call.app.key
         let keys = try await call.list { store, _ in try store.keys(app: app) }
@@ -18,19 +31,31 @@ enum KeyPages {
         let shown = keys[min(max(0, first), keys.count)...].prefix(itemsPerPage)
         var page = Page(call, texts[.keys], .keys)
         page.lead = "\(texts[.keysLead])"
+        page.actions = HTML.when(!keys.isEmpty, "<a class=\"button\" href=\"#new\">\(texts[.newKey])</a>")
         page.body = """
-            \(HTML.with(secret) { secret in
-                """
-                <section class="notice good" role="status"><h2>\(texts[.keyMade])</h2><p>\(texts[.keyMadeText])</p>\
-                <p><code class="secret" id="secret">\(secret)</code> \
-                <button type="button" class="small" data-copy="secret">\(texts[.copy])</button></p></section>
-                """
-            })
+            \(HTML.with(made) { secrets(call, $0) })
             \(keys.isEmpty ? call.empty(.noKeysTitle, .noKeysText) : table(call, Array(shown)))
             \(call.pager(next: shown.endIndex < keys.endIndex ? String(shown.endIndex) : nil))
-            \(form(call, secret == nil ? call.form : Form(), error))
+            \(form(call, made == nil ? call.form : Form(), error))
             """
         return page
+    }
+
+    private static func secrets(_ call: PageCall, _ made: Made) -> HTML {
+        let texts = call.texts
+        func secret(_ value: String, _ id: String) -> HTML {
+            """
+            <p><code class="secret" id="\(id)">\(value)</code> \
+            <button type="button" class="small" data-copy="\(id)">\(texts[.copy])</button></p>
+            """
+        }
+        return """
+            <section class="notice good" role="status"><h2>\(texts[.keyMade])</h2>\
+            <p>\(texts[made.shared == nil ? .keyMadeText : .deviceKeyMadeText])</p>\(secret(made.secret, "secret"))\
+            \(HTML.with(made.shared) { shared in
+                "<h3>\(texts[.sharedSecret])</h3><p>\(texts[.sharedSecretText])</p>\(secret(shared, "shared-secret"))"
+            })</section>
+            """
     }
 
     private static func table(_ call: PageCall, _ keys: [APIKey]) -> HTML {
@@ -69,30 +94,74 @@ enum KeyPages {
             name: "days", label: texts[.validDays], value: given["days"] ?? "", hint: texts[.validDaysHint],
             error: texts.message(error, at: "days"), more: " inputmode=\"numeric\"")
         return """
-            <section class="card narrow"><h2>\(texts[.newKey])</h2>
+            <section class="card narrow" id="new"><h2>\(texts[.newKey])</h2>
             \(call.problem(error))
-            <form method="post" action="\(call.link("keys"))" data-keep\(if: isGiven, " data-sent")>\(call.formStart)\(name.html)
-            <fieldset class="field"><legend>\(texts[.scopes])</legend><div class="boxes">\
-            \(HTML.each(APIKey.Scope.allCases.filter(call.may)) { scope in
-                """
-                <label><input type="checkbox" name="scopes" value="\(scope.rawValue)"\
-                \(if: chosen.contains(scope.rawValue), " checked")> \(scope.rawValue)</label>
-                """
-            })</div></fieldset>
+            <form method="post" action="\(call.link("keys"))" data-keep\(if: isGiven, " data-sent")>\(call.formStart)\
+            \(HTML.when(mayCreate(call, .device), kind(call, given, error)))\(name.html)
+            \(scopes(call, chosen, error))
             \(days.html)
             <button class="primary">\(texts[.makeKey])</button></form></section>
             """
     }
 
+    private static func scopes(_ call: PageCall, _ chosen: [String], _ error: PealError?) -> HTML {
+        let wrong = call.texts.message(error, at: "scopes")
+        return """
+            <fieldset class="field scopes"><legend>\(call.texts[.scopes])</legend><div class="boxes">\
+            \(HTML.each(APIKey.Scope.allCases.filter(call.may)) { scope in
+                """
+                <label><input type="checkbox" name="scopes" value="\(scope.rawValue)"\
+                \(if: chosen.contains(scope.rawValue), " checked")\
+                \(if: wrong != nil, " aria-invalid=\"true\" aria-describedby=\"scopes-error\"")> \
+                \(scope.rawValue)</label>
+                """
+            })</div>\(HTML.with(wrong) { "<p class=\"error\" id=\"scopes-error\">\($0)</p>" })</fieldset>
+            """
+    }
+
+    /// The kinds of keys that the console creates.
+    private enum Kind: String, CaseIterable {
+        case native, device
+
+        var word: Word { self == .native ? .nativeKey : .deviceKey }
+    }
+
+    /// A device key grants the scope of its kind. The scopes of a native key are chosen.
+    private static func mayCreate(_ call: PageCall, _ kind: Kind) -> Bool {
+        kind == .native || call.services.deviceKeyRules.defaultScopes.allSatisfy(call.may)
+    }
+
+    private static func kind(_ call: PageCall, _ given: Form, _ error: PealError?) -> HTML {
+        let texts = call.texts
+        return Field(
+            name: "kind", label: texts[.kind],
+            kind: .choice(Kind.allCases.map { ($0.rawValue, texts[$0.word]) }),
+            value: given["kind"] ?? call.query["kind"] ?? "", hint: texts[.deviceKeyHint],
+            error: texts.message(error, at: "kind")
+        ).html
+    }
+
+    /// What the form asks for, without the fields that all keys have.
+    private static func draft(_ call: PageCall) throws(PealError) -> KeyDraft {
+        guard let kind = Kind(rawValue: call.form["kind"] ?? Kind.native.rawValue) else {
+            throw .invalid("kind", "kind is unknown")
+        }
+        let services = call.services
+        var draft = KeyDraft(rules: kind == .device ? services.deviceKeyRules : services.keyRules)
+        if kind == .native {
+            let scopes = Set(call.form.all("scopes").compactMap { APIKey.Scope(rawValue: $0) })
+            guard !scopes.isEmpty else { throw .invalid("scopes", call.texts[.chooseScope]) }
+            draft.scopes = scopes
+        }
+        guard draft.effectiveScopes.allSatisfy(call.may) else {
+            throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
+        }
+        return draft
+    }
+
     @Sendable private static func make(_ call: PageCall) async throws -> ConsoleAnswer {
         do {
-            var draft = KeyDraft(rules: call.services.keyRules)
-            let scopes = Set(call.form.all("scopes").compactMap { APIKey.Scope(rawValue: $0) })
-            guard !scopes.isEmpty else { throw PealError.invalid("scopes", call.texts[.chooseScope]) }
-            guard scopes.allSatisfy(call.may) else {
-                throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
-            }
-            draft.scopes = scopes
+            var draft = try draft(call)
             if let name = call.form["name"] {
                 draft.name = try ConsoleText.checked(name, named: "name", max: Limits.nameCharactersMax)
             }
@@ -103,10 +172,11 @@ enum KeyPages {
                 draft.expiresAt = call.now + .seconds(days * 86_400)
             }
             let reply = try await call.services.verbs.keys.create(draft, app: try call.app.key, call.verb) { made in
-                Reply(status: 201, ["secret": .string(made.secret)])
+                let shared = made.stored.sharedSecret.map(JSON.string)
+                return Reply(
+                    status: 201, .compact([("secret", .string(made.secret)), ("shared_secret", shared)]))
             }
-            let secret = (try? JSONParser.parse(reply.body))?["secret"]?.stringValue
-            return try await page(call, secret: secret).answer()
+            return try await page(call, made: Made(reply)).answer()
         } catch let error as PealError where error.code.httpStatus < 500 {
             return try await page(call, error: error).answer(error.code.httpStatus)
         }

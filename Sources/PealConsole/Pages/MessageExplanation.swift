@@ -30,7 +30,7 @@ enum MessageExplanation {
                 \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event))</span>"))\
                 \(HTML.with(event.device) { call.shortLink($0) })</span> \(call.time(event.at))</li>
                 """
-            })</ol>
+            })</ol>\(call.cut(eventsMax, of: events.count))
             """
     }
 

@@ -29,7 +29,8 @@ enum MessageLive {
         let total = report.total
         return """
             \(held)
-            <section class="card progress" data-settled="\(total.settled)" data-devices="\(total.devices)">
+            <section class="card progress" data-settled="\(total.settled)" data-devices="\(total.devices)"\
+            \(if: report.message.state.isFinal, " data-final")>
             <div class="row"><p>\(call.badge(report.message.state))</p>\
             <p class="figure">\(isAudienceKnown(report) ? settled(call, total, secondsLeft) : "\(texts[.notStarted])")</p></div>
             \(call.outcomes(total))
@@ -97,10 +98,10 @@ enum MessageLive {
         guard !total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
         var table = ListTable(
             caption: texts[.reasons], columns: [texts[.reason], texts[.devices], texts[.samples]], numbers: [1])
-        table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map { reason, count in
+        table.rows = total.commonReasons.map { reason, count in
             [call.reason(reason), call.number(count), HTML.each(samples[reason] ?? []) { call.shortLink($0) }]
         }
-        return table.html
+        return "\(table.html)\(call.cut(table.rows.count, of: total.reasons.count))"
     }
 
     private static func platforms(_ call: PageCall, _ report: MessageReport) -> HTML {

@@ -17,6 +17,8 @@ enum MessagePages {
     ]
 
     private static let itemsPerPage = 25
+    /// How many of the scheduled messages, the next ones, the calendar has.
+    private static let calendarMax = 100
 
     /// One message in a list.
     struct Summary: Sendable {
@@ -254,14 +256,15 @@ enum MessagePages {
     @Sendable private static func calendar(_ call: PageCall) async throws -> ConsoleAnswer {
         let texts = call.texts
         let app = try call.app.key
-        let all = try await call.list(.heavy) { store, _ in
+        let (all, isCut) = try await call.list(.heavy) { store, _ in
             // The store returns them in the order of their creation.
             let scheduled = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 2000)
-            let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }.prefix(100)
+            let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }
             let latest = try store.messages(app: app, MessageFilter(), before: nil, limit: 100)
-            return try (Array(waiting) + latest.filter { $0.state != .scheduled }).map {
+            let entries = try (waiting.prefix(calendarMax) + latest.filter { $0.state != .scheduled }).map {
                 try CalendarEntry($0, in: store)
             }
+            return (entries, waiting.count > calendarMax)
         }
         let days = Dictionary(grouping: all) { String($0.dayTime.description.prefix(10)) }
         var page = Page(call, texts[.calendar], .calendar)
@@ -270,12 +273,17 @@ enum MessagePages {
             page.body = call.empty(.noMessagesTitle, .noMessagesText, action: call.composeLink)
             return page.answer()
         }
-        page.body = HTML.each(days.sorted { $0.key > $1.key }) { day, items in
+        let rest: HTML = """
+            <p class="hint">\(texts(.calendarCut, texts.number(calendarMax))) \
+            <a href="\(call.link("messages"))?state=scheduled">\(texts[.showAll])</a></p>
+            """
+        let sections = HTML.each(days.sorted { $0.key > $1.key }) { day, items in
             """
             <section class="day"><h2><time datetime="\(day)">\(day)</time></h2><ul class="plain">\
             \(HTML.each(items.sorted { $0.dayTime < $1.dayTime }) { entry(call, $0) })</ul></section>
             """
         }
+        page.body = "\(HTML.when(isCut, rest))\(sections)"
         return page.answer()
     }
 

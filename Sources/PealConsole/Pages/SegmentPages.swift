@@ -27,6 +27,9 @@ enum SegmentPages {
         let shown = Array(segments.prefix(itemsPerPage))
         var page = Page(call, texts[.segments], .segments)
         page.lead = "\(texts[.segmentsLead])"
+        page.actions = HTML.when(
+            !shown.isEmpty && edited == nil && call.may(.devices),
+            "<a class=\"button\" href=\"#edit\">\(texts[.newSegment])</a>")
         page.body = """
             \(shown.isEmpty && after == nil ? call.empty(.noSegmentsTitle, .noSegmentsText) : table(call, shown))
             \(call.pager(next: segments.count > itemsPerPage ? shown.last?.name : nil))
@@ -81,7 +84,7 @@ enum SegmentPages {
             error: error?.field?.hasPrefix("where") == true ? error.map(texts.message) : nil, isRequired: true,
             more: " spellcheck=\"false\" class=\"code\"")
         return """
-            <section class="card narrow" id="edit"><h2>\(texts[.editSegment])</h2>
+            <section class="card narrow" id="edit"><h2>\(texts[edited == nil ? .newSegment : .editSegment])</h2>
             \(call.problem(error))
             \(HTML.with(count) { "<p class=\"notice good\" role=\"status\">\(texts.devices($0))</p>" })
             <form method="post" action="\(call.link("segments"))" data-keep\(if: call.isPosted, " data-sent")>\(call.formStart)\

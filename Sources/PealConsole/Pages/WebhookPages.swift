@@ -36,6 +36,8 @@ enum WebhookPages {
         }
         var page = Page(call, texts[.webhooks], .webhooks)
         page.lead = "\(texts[.webhooksLead])"
+        page.actions = HTML.when(
+            !webhooks.isEmpty && given["edit"] == nil, "<a class=\"button\" href=\"#edit\">\(texts[.newWebhook])</a>")
         var table = ListTable(
             caption: texts[.webhooks], columns: [texts[.name], texts[.kind], texts[.url], texts[.state]])
         table.rows = webhooks.map { webhook in
@@ -181,7 +183,7 @@ enum WebhookPages {
                 "<strong class=\"title\">\(HTML.breakable(delivery.type))</strong><p class=\"hint\">\(made)</p>",
                 "\(call.badge(texts.delivery(delivery.state), tone))\(if: delivery.state == .pending, next)",
                 call.number(delivery.itemCount), call.number(delivery.attempts),
-                "\(delivery.lastStatus.map(String.init) ?? delivery.lastError ?? "–")",
+                answer(call, delivery),
                 HTML.when(
                     delivery.state != .delivered,
                     call.button(
@@ -190,6 +192,14 @@ enum WebhookPages {
             ]
         }
         return table.html
+    }
+
+    /// The status of the receiver's last answer, or why there was none.
+    private static func answer(_ call: PageCall, _ delivery: WebhookDelivery) -> HTML {
+        if let status = delivery.lastStatus { return "\(String(status))" }
+        guard let error = delivery.lastError else { return "<span class=\"none\">–</span>" }
+        let meaning = call.texts.meaning(ofWebhookError: error)
+        return "<code>\(error)</code>\(HTML.with(meaning) { "<p class=\"hint\">\($0)</p>" })"
     }
 
     @Sendable private static func delete(_ call: PageCall) async throws -> ConsoleAnswer {

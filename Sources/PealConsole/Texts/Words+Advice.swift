@@ -146,4 +146,31 @@ extension Texts {
 
     /// A sentence; nil for a reason that is not listed.
     func meaning(_ reason: String) -> String? { Self.reasons[reason].map { self[$0] } ?? advice(reason) }
+
+    private static let webhookErrors = [
+        "UnknownHost": Word("The host has no address.", "Der Host hat keine Adresse."),
+        "PrivateAddress": Word(
+            "The host's address is not public.", "Die Adresse des Hosts ist nicht öffentlich."),
+        "URLNotAllowed": Word(
+            "The server's configuration no longer allows this URL.",
+            "Die Konfiguration des Servers erlaubt diese URL nicht mehr."),
+        "NoConnection": Word(
+            "No HTTPS server was reached: the port may be closed or silent.",
+            "Kein HTTPS-Server wurde erreicht: Der Port ist vielleicht geschlossen oder stumm."),
+        "TLSFailed": Word(
+            "The receiver's certificate is not trusted, or has another name.",
+            "Dem Zertifikat des Empfängers wird nicht vertraut, oder es hat einen anderen Namen."),
+        "ConnectionLost": Word(
+            "The connection ended before the answer.", "Die Verbindung endete vor der Antwort."),
+        "Timeout": Word(
+            "There was no answer within \(Limits.webhookTimeoutSeconds) s.",
+            "Innerhalb von \(Limits.webhookTimeoutSeconds) s kam keine Antwort."),
+        "NoReport": Word(
+            "The message no longer exists, or it has no such report.",
+            "Die Nachricht gibt es nicht mehr, oder sie hat keinen solchen Bericht."),
+        "Disabled": Word("The webhook is disabled.", "Der Webhook ist abgeschaltet."),
+    ]
+
+    /// Why a webhook's delivery has no answer, as a sentence; nil for an error that is not listed.
+    func meaning(ofWebhookError error: String) -> String? { Self.webhookErrors[error].map { self[$0] } }
 }

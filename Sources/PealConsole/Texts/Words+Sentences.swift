@@ -21,6 +21,15 @@ extension Word {
     static let calendarLead = Word(
         "Scheduled messages and the latest ones, by day.",
         "Geplante und letzte Nachrichten nach Tagen.")
+    static let calendarCut = Word(
+        "Of the scheduled messages, only the next {} are shown.",
+        "Von den geplanten Nachrichten werden nur die nächsten {} gezeigt.")
+    static let downloadRefused = Word("Download all refused rows", "Alle abgelehnten Zeilen herunterladen")
+    static let moreCredentials = Word("Further apps have such credentials.", "Weitere Apps haben solche Zugangsdaten.")
+    static let moreFound = Word(
+        "There are more results than these. Search for more of the text.",
+        "Es gibt weitere Treffer. Nach einem längeren Text suchen.")
+    static let onlyFirstOf = Word("Only the first {} of {} are shown.", "Nur die ersten {} von {} werden gezeigt.")
     static let campaignHint = Word(
         "Messages with the same campaign are counted together.",
         "Nachrichten derselben Kampagne werden zusammen gezählt.")
@@ -67,6 +76,12 @@ extension Word {
         "Delete this webhook with its deliveries?",
         "Diesen Webhook mit seinen Zustellungen löschen?")
     static let deviceCount = Word("{} device", "{} Gerät")
+    static let deviceKeyHint = Word(
+        "With a device key, apps and web pages register their devices. It may do nothing else.",
+        "Mit einem Geräteschlüssel registrieren Apps und Webseiten ihre Geräte. Er darf nichts anderes.")
+    static let deviceKeyMadeText = Word(
+        "Put it into your app or web page: everyone may read it there. Both values are shown only now.",
+        "Er gehört in die App oder Webseite: Dort darf ihn jeder lesen. Beide Werte werden nur jetzt gezeigt.")
     static let devicesCount = Word("{} devices", "{} Geräte")
     static let doneAppMade = Word(
         "The app was created. Next: add a credential.",
@@ -124,8 +139,8 @@ extension Word {
         "Who or what uses it, such as “newsletter”.",
         "Wer oder was ihn benutzt, etwa „newsletter“.")
     static let keysLead = Word(
-        "Keys let programs and people use this app. Each secret is shown once.",
-        "Mit Schlüsseln nutzen Programme und Personen diese App. Jedes Geheimnis wird einmal gezeigt.")
+        "Keys let programs, people and devices use this app. Each secret is shown once.",
+        "Mit Schlüsseln nutzen Programme, Personen und Geräte diese App. Jedes Geheimnis wird einmal gezeigt.")
     static let lacksScope = Word("This key lacks the scope {}.", "Diesem Schlüssel fehlt das Recht {}.")
     static let newAppLead = Word(
         "An app has its own devices, keys and credentials.",
@@ -247,6 +262,9 @@ extension Word {
     static let sessionEnded = Word(
         "Your session has ended. Sign in again to continue.",
         "Die Sitzung ist beendet. Bitte erneut anmelden.")
+    static let sharedSecretText = Word(
+        "Keep it on your backend, which signs the ids of users with it. It must not be part of the app.",
+        "Es bleibt auf dem eigenen Server, der damit die Kennungen von Personen signiert. In die App darf es nicht.")
     static let signInHelp = Word(
         "A key's scopes decide what you see. Your session ends after an hour without use.",
         "Die Rechte eines Schlüssels bestimmen, was zu sehen ist. Die Sitzung endet nach einer Stunde ohne Nutzung.")

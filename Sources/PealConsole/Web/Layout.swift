@@ -84,7 +84,7 @@ enum PageFrame {
         <title>\(title) · Peal</title>
         <link rel="icon" href="\(ConsoleAssets.path("icon.svg"))" type="image/svg+xml">
         <link rel="stylesheet" href="\(ConsoleAssets.path("console.css"))">
-        \(HTML.each(scripts) { "<script type=\"module\" src=\"\(ConsoleAssets.path($0))\"></script>\n" })
+        \(HTML.each(scripts, script))
         </head>
         <body>
         \(body)
@@ -92,6 +92,13 @@ enum PageFrame {
         </html>
 
         """
+    }
+
+    /// A page appears when its common script has run: viewers do not see times change from UTC, and cannot press a button
+    /// before the script that keeps forms. Browsers that do not know `blocking` ignore it.
+    private static func script(_ name: String) -> HTML {
+        let blocking = HTML.when(name == "console.js", " blocking=\"render\"")
+        return "<script type=\"module\"\(blocking) src=\"\(ConsoleAssets.path(name))\"></script>\n"
     }
 
     static let logo: HTML = """

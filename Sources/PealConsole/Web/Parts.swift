@@ -68,6 +68,13 @@ extension PageCall {
             """
     }
 
+    /// Says that a list has more entries than are shown; nothing if it has not.
+    func cut(_ shown: Int, of count: Int) -> HTML {
+        HTML.when(
+            shown < count,
+            "<p class=\"hint\">\(texts(.onlyFirstOf, texts.number(shown), texts.number(count)))</p>")
+    }
+
     /// The button that begins a message; nothing without the right to send.
     var composeLink: HTML {
         HTML.when(
@@ -105,6 +112,15 @@ extension PageCall {
             <svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
             <rect class="ground" width="1000" height="10"/>\(bars)</svg>
             """
+    }
+}
+
+extension OutcomeCounts {
+    private static let reasonsShown = 50
+
+    /// The reasons of the most devices, which pages list.
+    var commonReasons: [(key: String, value: Int)] {
+        Array(reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.reasonsShown))
     }
 }
 
