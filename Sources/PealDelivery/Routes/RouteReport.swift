@@ -192,7 +192,9 @@ struct RouteKeeper: Sendable {
             let step = clockOffset - offset
             offset = offset + step
             // The store compares the ends of pauses with the wall clock.
-            if step < .zero - Self.stepMin { context.routes.rewriteClosed() }
+            if step > Self.stepMin || step < .zero - Self.stepMin {
+                context.routes.clockWasSet(uptime: context.time.uptime)
+            }
             await context.saveGates(of: nil, nil)
             if !context.isOnlyProcess { await read() }
         }
