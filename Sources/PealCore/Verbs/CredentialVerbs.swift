@@ -34,7 +34,9 @@ package struct CredentialVerbs: Sendable {
             }
             try examined.credential.value.checkSize()
             let record = try store.putCredential(examined, at: slot, now: call.now)
-            if earlier != nil { try store.reviewRetries(at: slot, now: call.now) }
+            if let earlier, earlier.record.fingerprint != record.fingerprint || earlier.record.health.isStopped {
+                try store.reviewRetries(at: slot, now: call.now)
+            }
             try store.audit(
                 call, app: slot.app, "credential.put", "\(slot) \(record.fingerprint)")
             return (record, earlier?.record)
@@ -95,10 +97,13 @@ package struct CredentialVerbs: Sendable {
             try store.audit(
                 call, app: slot.app, "credential.verify", "\(slot) \(verification.result.rawValue)")
             if let health = verification.health(at: call.now),
-                try store.credential(at: slot)?.record.fingerprint == fingerprint
+                let record = try store.credential(at: slot)?.record, record.fingerprint == fingerprint
             {
                 try store.setHealth(health, at: slot)
-                if verification.result == .accepted { try store.reviewRetries(at: slot, now: call.now) }
+                // Otherwise the credential is not what anything waits for.
+                if verification.result == .accepted, !record.health.isOK {
+                    try store.reviewRetries(at: slot, now: call.now)
+                }
             }
             return verification
         }.reply
