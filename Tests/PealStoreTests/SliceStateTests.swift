@@ -61,7 +61,7 @@ struct SliceStateTests {
         { one in try await quarantine(one, keepsAnswers: true) },
         { one in try await quarantine(one, keepsAnswers: false) },
         { one in
-            try await one.change("UPDATE slice SET counts = \([UInt8](repeating: 0xFF, count: 9))")
+            try await one.change("UPDATE slice SET counts = \([0xFF] as [UInt8])")
             let route = one.slice.id.activeRoute
             try await one.write { _ = try $0.quarantineUnreadable(on: route, limit: 9) }
         },
@@ -111,18 +111,14 @@ struct SliceStateTests {
     }
 
     private static func begin(_ messageState: Message.State, _ fixture: Fixture) async throws -> Case {
-        try await fixture.test.engine.write(.control) { connection in
-            _ = try connection.execute("DELETE FROM slice")
-            _ = try connection.execute("DELETE FROM message")
-            _ = try connection.execute("DELETE FROM slice_change")
-        }
+        for table in ["slice", "message", "slice_change"] { try await fixture.test.execute("DELETE FROM \(table)") }
         let (id, _) = try await fixture.send(.devices(1, 2))
         let slice = try #require(try await fixture.lease().first)
         return Case(fixture: fixture, id: id, slice: slice, messageState: messageState)
     }
 
     private static func recordChanges(_ fixture: Fixture) async throws {
-        let statements: [SQL] = [
+        let statements = [
             "CREATE TABLE slice_change (before BIGINT, after BIGINT)",
             """
             CREATE TRIGGER slice_inserted AFTER INSERT ON slice
@@ -137,9 +133,7 @@ struct SliceStateTests {
             BEGIN INSERT INTO slice_change VALUES (OLD.state, NULL); END
             """,
         ]
-        for statement in statements {
-            try await fixture.test.engine.write(.control) { _ = try $0.execute(statement) }
-        }
+        for statement in statements { try await fixture.test.execute(statement) }
     }
 
     /// The changes since the last call, as arrows.
@@ -149,7 +143,7 @@ struct SliceStateTests {
                 (try row.next(Int64?.self), try row.next(Int64?.self))
             }
         }
-        try await fixture.test.engine.write(.control) { _ = try $0.execute("DELETE FROM slice_change") }
+        try await fixture.test.execute("DELETE FROM slice_change")
         func name(_ state: Int64?) -> String { state.flatMap(Slice.State.init(rawValue:)).map { "\($0)" } ?? "[*]" }
         return Set(changes.map { "\(name($0.0)) --> \(name($0.1))" })
     }

@@ -1,6 +1,7 @@
 import Foundation
 import PealCore
 import PealServer
+import PealTesting
 import Testing
 
 /// Checks the documents against the code that they describe.
