@@ -334,6 +334,8 @@ package enum PruneStep: String, CaseIterable, Sendable {
 
     /// Whether it is done message by message, so that messages can be skipped.
     package var isOfMessages: Bool { self == .outcomes || self == .messages }
+    /// Whether it deletes what is old.
+    package var isOfAge: Bool { self != .remainders && self != .aheadOfTime }
 }
 
 /// The position of a message in the order in which one kind of work of `StoreWriting.prune` processes messages. Adding
