@@ -41,8 +41,8 @@ final class MPNSExchange: RequestExchange {
         return RequestJudgement(weighed(MPNSVerdicts.answer(status: reply.status, state)))
     }
 
-    /// A channel that was opened for a service with another certificate answers 401 too. So a refusal stops the app only
-    /// if MPNS has not accepted other channels.
+    /// A channel that was opened for a service with another certificate answers 401 too. So a refusal stops the app
+    /// only if MPNS has not accepted other channels.
     private func weighed(_ answer: ProviderAnswer) -> ProviderAnswer {
         let uptime = time.uptime
         if (200...299).contains(answer.status) { acceptedAt.withLock { $0 = uptime } }
