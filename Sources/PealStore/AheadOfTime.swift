@@ -15,8 +15,8 @@ enum AheadOfTime {
         "state = \(code: Slice.State.waiting) AND ready_at > \(horizon(now, Limits.holdSecondsMax))"
     }
 
-    /// Slices that wait for another attempt, at most as long as a network may ask for and a fifth longer. Of the rows in
-    /// this range, those that wait because of rules are few.
+    /// Slices that wait for another attempt, at most a fifth longer than a network may ask for. Of the rows in this
+    /// range, those that wait because of rules are few.
     static func retries(_ now: Timestamp) -> SQL {
         """
         state = \(code: Slice.State.waiting) AND attempt > 0 AND ruled_at IS NULL
