@@ -15,6 +15,15 @@ enum AheadOfTime {
         "state = \(code: Slice.State.waiting) AND ready_at > \(horizon(now, Limits.holdSecondsMax))"
     }
 
+    /// Slices that wait for another attempt, at most a fifth longer than a network may ask for. Of the rows in this
+    /// range, those that wait because of rules are few.
+    static func retries(_ now: Timestamp) -> SQL {
+        """
+        state = \(code: Slice.State.waiting) AND attempt > 0 AND ruled_at IS NULL
+            AND ready_at > \(horizon(now, Limits.providerWaitSecondsMax * 6 / 5))
+        """
+    }
+
     /// The end of quiet hours may be a day ahead.
     static func wakes(_ now: Timestamp) -> SQL { "wake_at > \(horizon(now, 86_400)) AND wake_at IS NOT NULL" }
 
@@ -65,7 +74,9 @@ extension StoreSession {
         func set(_ values: KeyValuePairs<String, SQLValue>, in table: TablePiece, where condition: SQL) throws {
             room -= try table.set(values, where: condition, limit: room, connection)
         }
-        try set(["ready_at": now.stored], in: .slice, where: AheadOfTime.slices(now))
+        for slices in [AheadOfTime.slices(now), AheadOfTime.retries(now)] {
+            try set(["ready_at": now.stored], in: .slice, where: slices)
+        }
         try set(["wake_at": now.stored], in: .installation, where: AheadOfTime.wakes(now))
         // Their devices may still be about to display the messages.
         let claimEnd = (now + .seconds(Limits.claimSeconds)).stored

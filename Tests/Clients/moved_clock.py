@@ -11,15 +11,20 @@ COMPILER = shutil.which("cc") or shutil.which("clang")
 
 
 class MovedClock:
-    """Programs started with `environment` use this clock. Needs Linux and a C compiler."""
+    """Programs started with `environment` use this clock. Needs Linux and a C compiler.
 
-    def __init__(self, directory):
+    With `is_of_day_only`, the time of day jumps; otherwise time passes faster.
+    """
+
+    def __init__(self, directory, is_of_day_only=False):
         directory = pathlib.Path(directory)
         library, self.file = directory / "moved_clock.so", directory / "clock-offset"
         self._offset = 0
         self.file.write_bytes(struct.pack("q", 0))
         subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
         self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(self.file)}
+        if is_of_day_only:
+            self.environment["CLOCK_OF_DAY_ONLY"] = "1"
 
     @staticmethod
     def is_possible():

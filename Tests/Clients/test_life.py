@@ -5,11 +5,13 @@ import time
 import urllib.parse
 
 import pytest
+from moved_clock import MovedClock
 from peal_server import SigningKey
 from waiting import wait_until
 
 BUNDLE = "com.example.demo"
 COUNT = 5000
+YEAR_SECONDS = 365 * 86_400
 
 
 def allow(simulator, key):
@@ -118,6 +120,25 @@ def test_a_lost_answer_is_sent_again_with_the_same_id_and_the_trail_says_so(app)
     assert len(ids) == 2 and len(set(ids)) == 1
     trail = [(item["event"], item["detail"]) for item in peal.deliveries(app, message, address=address)]
     assert ("deferred", "LostAnswer StreamReset") in trail
+
+
+@pytest.mark.skipif(not MovedClock.is_possible(), reason="needs Linux and a C compiler")
+def test_sending_continues_after_the_clock_was_a_year_ahead_for_a_while(simulate, serve, tmp_path):
+    simulator, clock = simulate(), MovedClock(tmp_path, is_of_day_only=True)
+    peal = serve({**simulator.environment, **clock.environment})
+    app = peal.app(bundle_id=BUNDLE)
+    peal.connect(app, simulator, "apns/production")
+    peal.phones(app, 1)
+    messages = [peal.send(app)]
+    peal.wait(app, messages[0])
+    clock.advance(YEAR_SECONDS)
+    messages.append(peal.send(app))
+    wait_until(lambda: health(peal, app)["state"] == "stopped")
+    clock.advance(-YEAR_SECONDS)
+    messages.append(peal.send(app))
+    for message in messages:
+        assert peal.wait(app, message)["counts"]["accepted"] == 1
+    assert "TooManyProviderTokenUpdates" not in simulator.summary()["refused"]
 
 
 def test_verification_distinguishes_missing_trust_from_no_connection(simulate, serve, tmp_path):

@@ -174,6 +174,24 @@ import Testing
         }
     }
 
+    @Test("can begin although all sessions ended before the clock was set back, and those stay ended")
+    func clockSetBack() async throws {
+        try await ConsoleFixture.open { fixture in
+            let early = try await fixture.signIn()
+            fixture.clock.setClock(by: .seconds(365 * 86_400))
+            let late = try await fixture.signIn()
+            let secret = try #require(try await fixture.get("/console/", cookie: late).formSecret)
+            let form = ["csrf": secret, "confirmed": "1"]
+            _ = try await fixture.post("/console/sign-out-everywhere", form, cookie: late)
+            fixture.clock.setClock(by: .seconds(-365 * 86_400))
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await fixture.get("/console/", cookie: early).status == 303)
+            let again = try await fixture.signIn()
+            #expect(try await fixture.get("/console/", cookie: again).status == 200)
+            for cookie in [early, late] { #expect(try await fixture.get("/console/", cookie: cookie).status == 303) }
+        }
+    }
+
     @Test("of an admin begins and counts only on the listener for admins, if there is one")
     func listener() async throws {
         try await ConsoleFixture.open { fixture in

@@ -80,6 +80,25 @@ struct BreakerTests {
         #expect(breaker.enter(good, now: .seconds(31)) == .open)
     }
 
+    @Test("a stopped route is probed when the clock is set, unless addresses looked dead or the provider asked to wait")
+    func clockWasSet() {
+        func probes(_ close: (inout RouteBreaker) -> Void) -> Bool {
+            var breaker = RouteBreaker()
+            close(&breaker)
+            breaker.clockWasSet(now: .seconds(1))
+            return breaker.enter(nil, now: .seconds(1)) == .probe
+        }
+        #expect(probes { _ = $0.stop(by: nil, isProbe: false, now: .zero) })
+        #expect(!probes { $0.hold(.seconds(60), now: .zero) })
+        #expect(
+            !probes {
+                _ = $0.stop(by: nil, isProbe: false, now: .zero)
+                $0.hold(.seconds(7200), now: .zero)
+            })
+        #expect(
+            !probes { _ = $0.judge(Tally(answers: 1000, suspicious: 1000), of: nil, isProbe: false, now: .zero) })
+    }
+
     @Test("a probe that never reports is given to another after half a minute")
     func lostProbe() {
         var breaker = RouteBreaker()

@@ -126,4 +126,59 @@ struct CredentialChangeTests {
             #expect(try await fixture.counts(id).accepted == 3)
         }
     }
+
+    @Test(
+        "a wait that the provider named lasts although a working credential is verified or stored again",
+        arguments: [false, true])
+    func workingCredential(isVerified: Bool) async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .verdict(.holdAddress(after: .seconds(600)), "TooManyRequests", status: 429) }
+        let service = fixture.service()
+        let verbs = CredentialVerbs(store: fixture.store, engine: service, providers: [.apns: fixture.provider])
+        try await fixture.store.write(.control) { [slot = fixture.slot, now = fixture.now] in
+            try $0.setHealth(.ok(at: now), at: slot)
+        }
+        let start = fixture.now
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.eventually {
+                let census = try await fixture.census()
+                return census.slicesWaiting > 0 && census.slicesLeased == 0
+            }
+            fixture.provider.answers { _ in .accepted }
+            let call = VerbCall(actor: "test", now: fixture.now)
+            if isVerified {
+                _ = try await verbs.verify(at: fixture.slot, call) { _ in Reply(status: 200, .null) }
+            } else {
+                let stored = try await fixture.store.read { [slot = fixture.slot] in try $0.credential(at: slot) }
+                _ = try await verbs.put(try #require(stored).credential, at: fixture.slot, call)
+            }
+            try await fixture.drive(by: .seconds(5)) { try await fixture.state(id) == .sent }
+            #expect(fixture.now - start >= .seconds(600))
+        }
+    }
+
+    @Test("a pause of the route that the provider named lasts although a working credential is verified")
+    func pausedRoute() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .verdict(.holdApp(after: .seconds(600)), "TooManyRequests", status: 429) }
+        let service = fixture.service()
+        let verbs = CredentialVerbs(store: fixture.store, engine: service, providers: [.apns: fixture.provider])
+        try await fixture.store.write(.control) { [slot = fixture.slot, now = fixture.now] in
+            try $0.setHealth(.ok(at: now), at: slot)
+        }
+        let start = fixture.now
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.eventually { try await fixture.gate()?.state == .paused }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            fixture.provider.answers { _ in .accepted }
+            let call = VerbCall(actor: "test", now: fixture.now)
+            _ = try await verbs.verify(at: fixture.slot, call) { _ in Reply(status: 200, .null) }
+            try await fixture.drive(by: .seconds(5)) { try await fixture.state(id) == .sent }
+            #expect(fixture.now - start >= .seconds(599))
+        }
+    }
 }

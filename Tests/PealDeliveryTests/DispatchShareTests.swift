@@ -42,6 +42,26 @@ struct DispatchShareTests {
         #expect(counts(1...2, load((0..<16).map { slice(200 + $0, 1) })).isEmpty)
     }
 
+    @Test("extra workers take small messages and probes, and up to half of them other messages that are not sent yet")
+    func express() {
+        func isExpress(_ lane: Slice.Lane, _ app: AppKey, isProbe: Bool = false, _ load: DispatchLoad) -> Bool {
+            let message = MessageID(high: 1, low: UInt64(app))
+            let id = Slice.ID(app: app, message: message, route: .apnsProduction, rangeStart: 99, part: 0)
+            var slice = Slice(id: id, keyFrom: 1, keyTo: 1, cursor: 0, estimate: 1, lane: lane)
+            slice.isProbe = isProbe
+            return Dispatcher.isExpress(slice, load)
+        }
+        // The message of these slices has number 1.
+        let (busy, full) = (load((0..<16).map { slice(1, $0) }), load((0..<20).map { slice(1, $0) }))
+        for load in [busy, full] {
+            #expect(isExpress(.direct, 1, load))
+            #expect(!isExpress(.bulk, 1, load), "it is being sent already")
+            #expect(isExpress(.bulk, 1, isProbe: true, load), "its route would stay closed")
+        }
+        #expect(isExpress(.bulk, 2, busy))
+        #expect(!isExpress(.bulk, 2, full))
+    }
+
     @Test("a route with a stalled page gets none, and its stalled workers are replaced for other routes")
     func stalled() {
         let load = load([slice(1, 1), slice(1, 2)])

@@ -37,6 +37,46 @@ struct PrunerTests {
         }
     }
 
+    @Test("deletes nothing because of its age for an hour after the clock was set ahead, which may be a mistake")
+    func clockSetAhead() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        let (app, draft) = (fixture.app, fixture.draft(.all))
+        let isKept = { @Sendable in try await fixture.store.read { try $0.message(app: app, id: draft.id) } != nil }
+        try await fixture.running(fixture.service()) {
+            try await fixture.accept(draft)
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(draft.id) == .sent }
+            fixture.time.setClock(by: .seconds(365 * 24 * 3600))
+            let now = fixture.now
+            _ = try await fixture.store.write(.control) { try $0.deleteTopic(app: app, name: "news", now: now) }
+            try await fixture.drive(isWorkUnderWay: true) {
+                try await fixture.store.read { try !$0.hasRemainders(now: now) }
+            }
+            try await fixture.pass(seconds: Int(Limits.pruneIntervalSeconds) + 10)
+            #expect(try await isKept())
+            fixture.time.advance(by: .seconds(3600))
+            try await fixture.drive(isWorkUnderWay: true) { try await !isKept() }
+        }
+    }
+
+    @Test("the clock is doubted for an hour after it was set ahead by more than an hour, unless it is set back")
+    func doubt() {
+        let time = ManualTime()
+        var doubt = ClockDoubt(time)
+        func isDoubted(after step: Int64 = 0, _ seconds: Int64 = 0) -> Bool {
+            time.setClock(by: .seconds(step))
+            time.advance(by: .seconds(seconds))
+            return doubt.isDoubted(time)
+        }
+        #expect(!isDoubted(after: 0, 86_400))
+        #expect(!isDoubted(after: 3600))
+        #expect(isDoubted(after: 3601))
+        #expect(isDoubted(after: 0, 3599))
+        #expect(!isDoubted(after: 0, 1))
+        #expect(isDoubted(after: 86_400))
+        #expect(!isDoubted(after: -86_400))
+    }
+
     @Test("deletes everything else although some rows cannot be deleted, and these once they can")
     func damaged() async throws {
         let fixture = try await DeliveryFixture()

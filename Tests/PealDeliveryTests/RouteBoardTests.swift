@@ -48,6 +48,22 @@ struct RouteBoardTests {
         #expect(board.lastChange == 3)
     }
 
+    @Test("takes pauses and probes from before the clock was set back for over, and writes them again")
+    func ahead() {
+        let (board, now) = (RouteBoard(), Timestamp(milliseconds: 1_000_000))
+        let longest = Limits.providerWaitSecondsMax
+        let ends: [(closed: Int64, probe: Int64)] = [(longest, 0), (longest + 301, 0), (60, 30), (60, 331)]
+        let gates = ends.enumerated().map { index, end in
+            RouteGate(
+                Self.route(Int64(index)), .stopped, closedUntil: now + .seconds(end.closed),
+                probeUntil: now + .seconds(end.probe), change: Int64(index + 1))
+        }
+        board.adopt(gates, after: 0, isComplete: true, now: now, uptime: .seconds(5))
+        let until = gates.map { gate in board.change(gate.route) { $0.closedUntil } }
+        #expect(until == [.seconds(5 + longest), .seconds(5), .seconds(65), .seconds(5)])
+        #expect(Set(board.takeUnsaved().map(\.route)) == [Self.route(1), Self.route(3)])
+    }
+
     @Test("writes closed routes again whose gates are not found when all are read again")
     func lost() {
         let board = RouteBoard()

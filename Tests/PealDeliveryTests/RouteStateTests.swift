@@ -63,6 +63,48 @@ struct RouteStateTests {
         }
     }
 
+    @Test("is probed at once when the clock is set: a wrong clock may be why it was stopped", arguments: [1, -1])
+    func clockCorrected(sign: Int64) async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .credentialRefused }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await Self.accept(1, fixture, service)[0]
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            // The pause is five minutes by now.
+            try await fixture.drive(by: .seconds(5)) { fixture.provider.sent(id)[1] == 4 }
+            fixture.provider.answers { _ in .accepted }
+            fixture.time.setClock(by: .seconds(sign * 3600))
+            let setAt = fixture.time.uptime
+            try await fixture.drive { try await fixture.state(id) == .sent }
+            #expect(fixture.time.uptime - setAt < .seconds(60))
+        }
+    }
+
+    @Test("is tried again at once if the clock was set back while no server ran")
+    func clockSetBackBetweenRuns() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .credentialRefused }
+        let first = fixture.service()
+        let id = try await fixture.accept(fixture.draft(.all))
+        try await fixture.running(first) {
+            first.wake()
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+        }
+        fixture.provider.answers { _ in .accepted }
+        fixture.time.setClock(by: .seconds(-365 * 86_400))
+        let second = fixture.service()
+        let startedAt = fixture.time.uptime
+        try await fixture.running(second) {
+            second.wake()
+            try await fixture.drive { try await fixture.state(id) == .sent }
+        }
+        #expect(fixture.time.uptime - startedAt < .seconds(60))
+    }
+
     @Test("is stored again if a failover lost its row, unless its app is gone too")
     func failover() async throws {
         let fixture = try await DeliveryFixture()

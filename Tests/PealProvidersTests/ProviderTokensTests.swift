@@ -98,6 +98,40 @@ struct ProviderTokensJumpTests {
         #expect(tokens.authorization == second)
     }
 
+    @Test(
+        "from before a jump are used again once the clock is set back: APNs accepts no third one within twenty minutes",
+        arguments: [1, 3])
+    func returned(jumps: Int) throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        for _ in 0..<jumps {
+            time.jump(.seconds(365 * 86_400))
+            time.advance(.seconds(60))
+            #expect(tokens.authorization != first)
+        }
+        time.jump(.seconds(-Int64(jumps) * 365 * 86_400))
+        #expect(tokens.authorization == first)
+        time.advance(.seconds(50 * 60))
+        let next = tokens.authorization
+        #expect(next != first)
+        #expect(try issuedAt(next) == time.now.seconds)
+    }
+
+    @Test("that APNs refused are not used again, although the clock jumps")
+    func refused() throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.advance(.seconds(20 * 60))
+        #expect(tokens.expired())
+        let second = tokens.authorization
+        time.jump(.seconds(86_400))
+        #expect(tokens.authorization != second)
+        time.jump(.seconds(-86_400))
+        #expect(tokens.authorization == second)
+        time.jump(.seconds(-180))
+        #expect(tokens.authorization != first)
+    }
+
     @Test("are kept after a jump that APNs tolerates", arguments: [30, 1800, 3538, -60, -120])
     func within(seconds: Int64) throws {
         let tokens = try tokens()

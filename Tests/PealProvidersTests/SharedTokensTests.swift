@@ -52,6 +52,23 @@ struct SharedTokensTests {
         #expect(second.authorization?.value != value, "no token is used for longer than an hour")
     }
 
+    @Test("servers return to their token when the clock jumped and is set back", arguments: StoreUnderTest.allCases)
+    func returned(_ engine: StoreUnderTest) async throws {
+        let test = try await engine.open()
+        let servers = try servers(2, on: test.store)
+        func values() async -> Set<[UInt8]> {
+            for server in servers { await server.ready() }
+            return Set(servers.compactMap { $0.authorization?.value })
+        }
+        let first = await values()
+        #expect(first.count == 1)
+        time.setClock(by: .seconds(365 * 86_400))
+        let ahead = await values()
+        #expect(ahead.count == 1 && ahead != first)
+        time.setClock(by: .seconds(-365 * 86_400))
+        #expect(await values() == first)
+    }
+
     /// A store whose writes take a while.
     private struct SlowStore: WrappingStore {
         let store: any Store

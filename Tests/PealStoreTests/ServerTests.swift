@@ -38,9 +38,9 @@ struct ServerTests {
         let fixture = try await Fixture(engine)
         func agree(_ text: String, youngerThan seconds: Int64) async throws -> String {
             let offer = SharedToken(Array(text.utf8), issuedAt: fixture.now)
-            let oldest = fixture.now - .seconds(seconds)
+            let now = fixture.now
             let token = try await fixture.store.write(.control) {
-                try $0.agreeOnToken(offer, name: "key", oldest: oldest)
+                try $0.agreeOnToken(offer, name: "key", oldest: now - .seconds(seconds), now: now)
             }
             return String(decoding: token.value, as: UTF8.self)
         }

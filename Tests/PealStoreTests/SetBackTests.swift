@@ -6,8 +6,10 @@ import Testing
 /// What was stored by a clock that was ahead does not wait until the clock has caught up.
 @Suite("A clock that was set back")
 struct SetBackTests {
-    @Test("a retry is due if it is further ahead than any wait", arguments: StoreUnderTest.allCases)
-    func retry(_ engine: StoreUnderTest) async throws {
+    @Test(
+        "a slice is due if it is further ahead than any retry, or any wait because of rules",
+        arguments: StoreUnderTest.allCases, [false, true])
+    func slice(_ engine: StoreUnderTest, isRuled: Bool) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1)
         let (_, plan) = try await fixture.send(.devices(1), owner: "me")
@@ -15,7 +17,11 @@ struct SetBackTests {
         let worker = Worker(fixture: fixture)
         let page = try await worker.page(of: slice)
         var settlement = worker.settlement(slice, page)
-        settlement.deferrals = [.init(part: 1, keys: page.keys, attempt: 1, readyAt: fixture.now + .seconds(600))]
+        settlement.deferrals = [
+            .init(
+                part: 1, keys: page.keys, attempt: 1, readyAt: fixture.now + .seconds(600),
+                ruledAt: isRuled ? fixture.now : nil)
+        ]
         settlement.counts.accepted -= 1
         #expect(try await worker.settle([settlement]).map(\.isApplied) == [true])
         func released() async throws -> Int {
@@ -24,9 +30,10 @@ struct SetBackTests {
                 try $0.releaseDueSlices(now: now, limit: 10)
             }
         }
-        fixture.time.setClock(by: .seconds(-3600))
+        let longest = isRuled ? Limits.holdSecondsMax : Limits.providerWaitSecondsMax * 6 / 5
+        fixture.time.setClock(by: .seconds(600 - longest))
         #expect(try await released() == 0, "waits may be as long as that")
-        fixture.time.setClock(by: .seconds(-4 * 86_400))
+        fixture.time.setClock(by: .seconds(-301))
         #expect(try await released() == 1)
         #expect(try await worker.run() == page.keys)
     }

@@ -8,9 +8,11 @@ import Testing
 struct WaitReviewTests {
     private static let route = Route.apnsProduction
 
-    /// A message to one device, which waits for ten minutes.
+    /// A message to one device, which waits.
     /// - Parameter ruledAt: when rules made it wait; nil for another attempt.
-    private static func hold(_ number: Int, ruledAt: Timestamp?, _ fixture: Fixture) async throws {
+    private static func hold(
+        _ number: Int, seconds: Int64 = 600, ruledAt: Timestamp?, _ fixture: Fixture
+    ) async throws {
         try await fixture.register(number)
         let (_, plan) = try await fixture.send(.devices(number), owner: "me")
         let slice = try #require(plan.leasedSlices.first)
@@ -19,7 +21,7 @@ struct WaitReviewTests {
         var settlement = worker.settlement(slice, page)
         settlement.deferrals = [
             .init(
-                part: 1, keys: page.keys, attempt: ruledAt == nil ? 1 : 0, readyAt: fixture.now + .seconds(600),
+                part: 1, keys: page.keys, attempt: ruledAt == nil ? 1 : 0, readyAt: fixture.now + .seconds(seconds),
                 ruledAt: ruledAt)
         ]
         settlement.counts.accepted -= 1
@@ -66,7 +68,30 @@ struct WaitReviewTests {
         #expect(try await Self.released(fixture) == 0)
         fixture.time.advance(by: .seconds(WaitReview.watchSeconds))
         #expect(try await Self.released(fixture) == 1)
+        #expect(try await PruningTests.count("remainder", app: fixture.app, fixture.test) == 1, "it is remembered")
+        fixture.time.advance(by: .seconds(WaitReview.memorySeconds))
+        #expect(try await Self.released(fixture) == 0)
         #expect(try await PruningTests.count("remainder", app: fixture.app, fixture.test) == 0)
+    }
+
+    @Test("many changes that follow each other are reviewed at growing intervals", arguments: StoreUnderTest.allCases)
+    func growing(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let prompt = Array(repeating: WaitReview.rulesDelaySeconds, count: Int(WaitReview.promptReviewsMax))
+        for (number, seconds) in (prompt + [60, 120, 240, 480, 960, 1920, 3600, 3600]).enumerated() {
+            try await Self.hold(number + 1, seconds: 86_400, ruledAt: fixture.now, fixture)
+            try await Self.changeRules(fixture)
+            fixture.time.advance(by: .seconds(seconds - 1))
+            #expect(try await Self.released(fixture) == 0)
+            fixture.time.advance(by: .seconds(1))
+            #expect(try await Self.released(fixture) == 1)
+        }
+        fixture.time.advance(by: .seconds(WaitReview.memorySeconds))
+        try await fixture.pruneAll()
+        try await Self.hold(20, ruledAt: fixture.now, fixture)
+        try await Self.changeRules(fixture)
+        fixture.time.advance(by: .seconds(WaitReview.rulesDelaySeconds))
+        #expect(try await Self.released(fixture) == 1)
     }
 
     @Test("rules that were applied before the clock was set back are reviewed", arguments: StoreUnderTest.allCases)

@@ -1,6 +1,7 @@
 import Foundation
 import PealCore
 import PealServer
+import PealTesting
 import Testing
 
 /// Checks the documents against the code that they describe.
@@ -68,18 +69,12 @@ import Testing
             from.successors.map { "\(from) --> \($0)" }
         }
         #expect(try drawn("Webhook delivery") == Set(deliveries))
-        let slices = Set(Slice.State.allCases.map { "\($0)" } + ["[*]"])
-        let drawnSlices = try drawn("Slice", isWhole: true).flatMap { $0.components(separatedBy: " --> ") }
-        #expect(Set(drawnSlices) == slices)
     }
 
-    /// The arrows in the first drawing of a section, without those from and to `[*]` unless `isWhole`.
-    private func drawn(_ section: String, isWhole: Bool = false) throws -> Set<String> {
-        let text = try repository.file("docs/states.md").text
-        let start = try #require(text.range(of: "\n## \(section)\n")).upperBound
-        let drawing = text[start...].components(separatedBy: "```")[1]
-        let arrows = drawing.matches(of: /(\w+|\[\*\]) --> (\w+|\[\*\])/).map { "\($0.output.1) --> \($0.output.2)" }
-        return Set(isWhole ? arrows : arrows.filter { !$0.contains("[*]") })
+    /// The arrows in the drawing of a section, without those from and to `[*]`. `PealStoreTests` and
+    /// `PealDeliveryTests` check those of slices and routes.
+    private func drawn(_ section: String) throws -> Set<String> {
+        try StateDrawing.arrows(section).filter { !$0.contains("[*]") }
     }
 
     @Test("explain every reason of Peal's own that a delivery can end with")

@@ -28,16 +28,16 @@ enum SignInPages {
         guard let taken = try await links.take(link, now: call.now),
             let holder = try await call.console.sessions.holder(of: taken, links, now: call.now)
         else { return page(call, next: call.form["next"], 401, error: call.texts[.usedLink]) }
-        return await begin(call, holder)
+        return try await begin(call, holder)
     }
 
-    private static func begin(_ call: PageCall, _ holder: Holder) async -> ConsoleAnswer {
+    private static func begin(_ call: PageCall, _ holder: Holder) async throws -> ConsoleAnswer {
         guard !holder.isAdmin || call.client.listener.servesAdmins else {
             return page(call, next: call.form["next"], 403, error: call.texts[.adminsElsewhere])
         }
         let id = Hex.encode(call.services.randomness.bytes(16))
         var answer = ConsoleAnswer(redirect: next(call.form))
-        answer.setCookie(call.cookieHeader(await call.console.sessions.begin(holder, id: id, now: call.now)))
+        answer.setCookie(call.cookieHeader(try await call.console.sessions.begin(holder, id: id, now: call.now)))
         return answer
     }
 
@@ -50,7 +50,7 @@ enum SignInPages {
         }
         do {
             let holder = try await services.authenticator.holder(of: secret, from: call.client, now: call.now)
-            return await begin(call, holder)
+            return try await begin(call, holder)
         } catch let refusal as PealError {
             switch refusal.code {
             case .unauthorized, .forbidden:

@@ -20,9 +20,12 @@ struct Sessions: Sendable {
     let hasher: any KeyHasher
     let firstAdmin: FirstAdmin
     let dialect: DialectName
+    /// The clocks of servers on one database differ by less.
+    fileprivate static let skewMax = Duration.seconds(60)
 
     /// The value of a new cookie.
-    func begin(_ holder: Holder, id: String, now: Timestamp) async -> String {
+    func begin(_ holder: Holder, id: String, now: Timestamp) async throws -> String {
+        try await admitSessions(of: holder, from: now)
         let session = Session(
             id: id, holder: holder, binding: await binding(of: holder), createdAt: now, seenAt: now)
         return cookie(session, seenAt: now)
@@ -40,7 +43,7 @@ struct Sessions: Sendable {
         guard parts.count == 5, let created = Int64(parts[2]), let seen = Int64(parts[3]) else { return nil }
         let (createdAt, seenAt) = (Timestamp(milliseconds: created), Timestamp(milliseconds: seen))
         guard now < createdAt + .seconds(Limits.consoleSessionSeconds),
-            now < seenAt + .seconds(Limits.consoleIdleSeconds), createdAt <= now + .seconds(60)
+            now < seenAt + .seconds(Limits.consoleIdleSeconds), createdAt <= now + Self.skewMax
         else { return nil }
         let (found, kept) = try await store.read { store in
             (try holder(named: parts[0], in: store, now: now), try store.setting(Self.setting(parts[0])))
@@ -77,10 +80,26 @@ struct Sessions: Sendable {
         try await store.write(.control) { store in
             var ledger = SessionLedger(try store.setting(name))
             ledger.end(session, everywhere: everywhere, now: now)
-            // No current cookie is valid after this instant, even if another server's clock is slightly ahead.
-            let end = now + .seconds(Limits.consoleSessionSeconds + 120)
-            try store.setSetting(name, ledger.bytes, until: end)
+            try store.setSetting(name, ledger.bytes, until: Self.settingEnd(now))
         }
+    }
+
+    /// If all sessions ended at an instant that is still to come because the clock was set back since, none that begins
+    /// now would be valid. Those that began before now stay ended.
+    private func admitSessions(of holder: Holder, from now: Timestamp) async throws {
+        let name = Self.setting(holder.cookieName)
+        guard SessionLedger(try await store.read { try $0.setting(name) }).isAhead(of: now) else { return }
+        try await store.write(.control) { store in
+            var ledger = SessionLedger(try store.setting(name))
+            guard ledger.isAhead(of: now) else { return }
+            ledger.admit(from: now)
+            try store.setSetting(name, ledger.bytes, until: Self.settingEnd(now))
+        }
+    }
+
+    /// No current cookie is valid after this instant, even if another server's clock is slightly ahead.
+    private static func settingEnd(_ now: Timestamp) -> Timestamp {
+        now + .seconds(Limits.consoleSessionSeconds + 120)
     }
 
     /// The secret that forms of the session carry.
@@ -143,6 +162,11 @@ private struct SessionLedger {
     func hasEnded(_ session: Session) -> Bool {
         session.createdAt <= after || ended.contains { $0.id == session.id }
     }
+
+    func isAhead(of now: Timestamp) -> Bool { after > now + Sessions.skewMax }
+
+    /// Sessions that begin now or later are valid.
+    mutating func admit(from now: Timestamp) { after = now - .milliseconds(1) }
 
     /// If there are too many entries, all sessions end instead.
     mutating func end(_ session: Session, everywhere: Bool, now: Timestamp) {

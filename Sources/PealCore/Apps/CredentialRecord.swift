@@ -69,6 +69,9 @@ package struct CredentialRecord: Sendable, Hashable {
         case unknown
         case ok(at: Timestamp)
         case stopped(at: Timestamp, reason: String)
+
+        package var isOK: Bool { if case .ok = self { true } else { false } }
+        package var isStopped: Bool { if case .stopped = self { true } else { false } }
     }
 }
 

@@ -51,6 +51,14 @@ package struct RouteGate: Sendable, Hashable {
         self.change = change
     }
 
+    /// Whether it was stored before the clock was set back: the pause or the probe ends later than any that is stored
+    /// now. The clocks of servers on one database differ by less than five minutes.
+    package func isAhead(of now: Timestamp) -> Bool {
+        state != .open
+            && (closedUntil > now + .seconds(Limits.providerWaitSecondsMax + 300)
+                || probeUntil > now + .seconds(Limits.probeSeconds + 300))
+    }
+
     package func status(at now: Timestamp) -> Status {
         switch state {
         case .open: .open

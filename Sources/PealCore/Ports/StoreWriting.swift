@@ -158,9 +158,9 @@ package protocol StoreWriting: StoreReading {
     func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int
     /// Removes a server that is stopping.
     func removeServer(_ name: String) throws
-    /// The token that all servers use under `name`: the stored one, if it was issued at `oldest` or later; otherwise
-    /// `offer`, which it stores.
-    func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken
+    /// The token that all servers use under `name`: the stored one, if it was issued at `oldest` or later and not after
+    /// `now`; otherwise `offer`, which it stores.
+    func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp, now: Timestamp) throws -> SharedToken
     /// Releases the quarantined slices of a message, at most 1,000. Returns how many there were.
     func resumeQuarantined(app: AppKey, id: MessageID) throws -> Int
     /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
@@ -334,6 +334,8 @@ package enum PruneStep: String, CaseIterable, Sendable {
 
     /// Whether it is done message by message, so that messages can be skipped.
     package var isOfMessages: Bool { self == .outcomes || self == .messages }
+    /// Whether it deletes what is old.
+    package var isOfAge: Bool { self != .remainders && self != .aheadOfTime }
 }
 
 /// The position of a message in the order in which one kind of work of `StoreWriting.prune` processes messages. Adding

@@ -34,7 +34,9 @@ package struct CredentialVerbs: Sendable {
             }
             try examined.credential.value.checkSize()
             let record = try store.putCredential(examined, at: slot, now: call.now)
-            if earlier != nil { try store.reviewRetries(at: slot, now: call.now) }
+            if let earlier, earlier.record.fingerprint != record.fingerprint || earlier.record.health.isStopped {
+                try store.reviewRetries(at: slot, now: call.now)
+            }
             try store.audit(
                 call, app: slot.app, "credential.put", "\(slot) \(record.fingerprint)")
             return (record, earlier?.record)
@@ -91,21 +93,32 @@ package struct CredentialVerbs: Sendable {
         let fingerprint = known.record.fingerprint
         let verification = await network.verify(
             known.credential, fingerprint: fingerprint, environment: slot.environment)
-        let answer = try await store.commit(.control, call, reply: reply) { store in
+        let done = try await store.commit(.control, call, reply: { try reply($0.verification) }) { store in
             try store.audit(
                 call, app: slot.app, "credential.verify", "\(slot) \(verification.result.rawValue)")
-            if let health = verification.health(at: call.now),
-                try store.credential(at: slot)?.record.fingerprint == fingerprint
-            {
-                try store.setHealth(health, at: slot)
-                if verification.result == .accepted { try store.reviewRetries(at: slot, now: call.now) }
-            }
-            return verification
-        }.reply
-        if verification.result == .accepted {
-            engine.credentialsChanged(at: slot)
+            guard let health = verification.health(at: call.now),
+                let record = try store.credential(at: slot)?.record, record.fingerprint == fingerprint
+            else { return (verification: verification, reopens: false) }
+            try store.setHealth(health, at: slot)
+            let isAccepted = verification.result == .accepted
+            return (verification, try isAccepted && Self.endWaits(for: record, at: slot, in: store, now: call.now))
         }
-        return answer
+        if done.result?.reopens == true { engine.credentialsChanged(at: slot) }
+        return done.reply
+    }
+
+    /// Ends the waits for a credential that was accepted. Nothing waits for one that is known to work: then the network
+    /// named the waits.
+    /// - Parameter record: as it was before.
+    /// - Returns: whether the engine must reopen its routes.
+    private static func endWaits(
+        for record: CredentialRecord, at slot: CredentialSlot, in store: any StoreWriting, now: Timestamp
+    ) throws -> Bool {
+        guard record.health.isOK else {
+            try store.reviewRetries(at: slot, now: now)
+            return true
+        }
+        return try store.gates(app: slot.app).contains { $0.state == .stopped && slot.routes.contains($0.route) }
     }
 
     private func network(_ name: ProviderName) throws(PealError) -> any Provider {

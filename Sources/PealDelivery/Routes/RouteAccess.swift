@@ -81,8 +81,7 @@ final class AccessCache: Sendable {
             if replaced != nil { state.change(slot) }
             if state.entries.count >= Self.countMax { state.entries.removeAll() }
             if state.fingerprints.count >= Self.countMax { state.fingerprints.removeAll() }
-            let isHealthy = if case .ok = access?.health { true } else { false }
-            state.entries[slot] = Entry(access: access, readAt: now, isHealthy: isHealthy)
+            state.entries[slot] = Entry(access: access, readAt: now, isHealthy: access?.health.isOK ?? false)
             state.fingerprints[slot] = access?.fingerprint
             return Kept(version: state.version(of: slot), replaced: replaced)
         }

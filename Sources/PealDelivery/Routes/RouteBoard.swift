@@ -88,9 +88,14 @@ final class RouteBoard: Sendable {
 
     func isSaved(_ route: ActiveRoute) -> Bool { state.withLock { !$0.unsaved.contains(route) } }
 
-    /// Marks closed routes as unsaved, so that the ends of their pauses are stored by the current wall clock.
-    func rewriteClosed() {
-        state.withLock { state in state.unsaved.formUnion(state.breakers.filter { $1.closedUntil != nil }.keys) }
+    /// Marks closed routes as unsaved, so that the ends of their pauses are stored by the wall clock, which was set.
+    func clockWasSet(uptime: Duration) {
+        state.withLock { state in
+            for route in state.breakers.filter({ $1.closedUntil != nil }).keys {
+                state.breakers[route]?.clockWasSet(now: uptime)
+                state.unsaved.insert(route)
+            }
+        }
     }
 
     var lastChange: Int64 { state.withLock { $0.change } }
@@ -126,6 +131,7 @@ final class RouteBoard: Sendable {
                 var breaker = state.breakers[gate.route] ?? RouteBreaker(hasManyHosts: gate.route.route.hasManyHosts)
                 breaker.adopt(.init(gate, now: now, uptime: uptime))
                 state.breakers[gate.route] = breaker
+                if gate.isAhead(of: now) { state.unsaved.insert(gate.route) }
             }
         }
     }
@@ -134,7 +140,7 @@ final class RouteBoard: Sendable {
 extension RouteBreaker.Memory {
     init(_ gate: RouteGate, now: Timestamp, uptime: Duration) {
         guard gate.state != .open else { return }
-        until = uptime + (gate.closedUntil - now)
+        until = gate.isAhead(of: now) ? uptime : uptime + (gate.closedUntil - now)
         isStop = gate.state == .stopped
         (level, backOffs) = (gate.level, gate.backOffs)
         (reason, suspect) = (gate.reason, gate.suspect)

@@ -254,6 +254,15 @@ struct RouteBreaker: Sendable {
         memory.reason = reason
     }
 
+    /// The wall clock was set. A wrong clock may be why a credential was refused, so a stopped route is probed now. A
+    /// wait that the provider stated stays, which is longer than any other.
+    mutating func clockWasSet(now: Duration) {
+        guard isStopped, memory.reason != Reason.massRetirement, let until = memory.until,
+            until - now <= .seconds(Self.stopSeconds.max() ?? 0)
+        else { return }
+        memory.until = min(until, now)
+    }
+
     /// Ends a probe, with or without a result.
     mutating func abandonProbe(of message: MessageID?) { probes.removeAll { $0.message == message } }
 

@@ -162,7 +162,7 @@ extension StoreWriting {
         guard gate.state == .stopped, let slot = CredentialSlot(of: gate.route) else { return true }
         // An unreadable credential of the app must not keep the gate from being stored.
         let record = try? credentialRecords(app: slot.app).first { $0.isUsed(on: gate.route.route) }
-        if case .stopped? = record?.health { return true }
+        if record?.health.isStopped == true { return true }
         try setHealth(.stopped(at: now, reason: gate.reason), at: slot)
         return true
     }
@@ -192,7 +192,9 @@ struct RouteKeeper: Sendable {
             let step = clockOffset - offset
             offset = offset + step
             // The store compares the ends of pauses with the wall clock.
-            if step < .zero - Self.stepMin { context.routes.rewriteClosed() }
+            if step > Self.stepMin || step < .zero - Self.stepMin {
+                context.routes.clockWasSet(uptime: context.time.uptime)
+            }
             await context.saveGates(of: nil, nil)
             if !context.isOnlyProcess { await read() }
         }

@@ -163,7 +163,7 @@ struct Dispatcher: Sendable {
 
     /// From time to time starts extra workers in addition to the busy ones, for the first slice in a route's order,
     /// unless it belongs to a message that is already being sent. Half of the extra workers are reserved for small
-    /// messages.
+    /// messages and probes.
     private func express(_ routes: [ActiveRoute], _ round: inout Round) async throws -> [Slice] {
         let now = context.time.uptime
         guard load.total < Limits.slicesActiveMax + Limits.slicesExpressMax,
@@ -172,8 +172,7 @@ struct Dispatcher: Sendable {
         round.expressAt = now
         let slices = try await lease(
             routes.prefix(Limits.slicesExpressMax).map { Share(route: $0, count: 1) }, &round)
-        let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
-        let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
+        let wanted = slices.filter { Self.isExpress($0, load) }
         for slice in slices where !wanted.contains(slice) {
             // Added to the board before the write ends, so that it is not taken back in the meantime. If it is there
             // already, a worker has it.
@@ -184,6 +183,14 @@ struct Dispatcher: Sendable {
         // There may be more, so look again at once.
         if !wanted.isEmpty { round.expressAt = nil }
         return wanted
+    }
+
+    /// Whether an extra worker begins with the slice. A probe must not be released: its route would wait another half
+    /// minute, over and over while all workers are busy with the same message on another route.
+    static func isExpress(_ slice: Slice, _ load: DispatchLoad) -> Bool {
+        if slice.lane == .direct || slice.isProbe { return true }
+        let hasRoom = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
+        return hasRoom && !load.isBusy(with: slice.id.message)
     }
 
     /// Splits free workers among routes.

@@ -17,6 +17,7 @@ struct Pruner: Sendable {
         /// The last message that failed, for each kind of work.
         var skipped: [PruneStep: PruneCursor] = [:]
         var skippedSince: Duration
+        var doubt: ClockDoubt
 
         /// Begins another round. Messages that failed are tried again after a while, but only after all others: these
         /// must be done however many fail.
@@ -37,7 +38,7 @@ struct Pruner: Sendable {
         let sleeper = context.stop.sleeper()
         var pace = PrunePace()
         var lastRound: Duration?
-        var round = Round(skippedSince: context.time.uptime)
+        var round = Round(skippedSince: context.time.uptime, doubt: ClockDoubt(context.time))
         repeat {
             let now = context.time.uptime
             let isRoundDue = lastRound.map { now - $0 >= Self.interval } ?? true
@@ -61,6 +62,7 @@ struct Pruner: Sendable {
     /// - Returns: how long to pause before the next piece; nil when nothing is left.
     private func piece(_ pace: inout PrunePace, _ round: inout Round) async -> Duration? {
         let (now, begun, rows) = (context.time.now, context.time.uptime, pace.rows)
+        if round.doubt.isDoubted(context.time) { round.steps.removeAll(where: \.isOfAge) }
         do {
             let count = try await context.store.write(.rest) { [round] in
                 try $0.prune(round.steps, now: now, limit: rows, after: round.skipped)
@@ -133,6 +135,29 @@ extension Pruner {
             } postpone: {
                 try $0.postponeRemainder(to: $1, now: now)
             } != nil
+    }
+}
+
+/// Whether the wall clock was set ahead recently. It may be wrong and be set back, so nothing is deleted yet because of
+/// its age.
+struct ClockDoubt: Sendable {
+    private static let stepMin: Duration = .seconds(3600)
+    private static let life: Duration = .seconds(3600)
+
+    /// What the wall clock showed at uptime 0. It changes when the clock is set.
+    private var offset: Timestamp
+    /// On `TimeSource.uptime`.
+    private var until: Duration = .zero
+
+    init(_ time: any TimeSource) { offset = time.now - time.uptime }
+
+    mutating func isDoubted(_ time: any TimeSource) -> Bool {
+        let uptime = time.uptime
+        let step = time.now - uptime - offset
+        offset = offset + step
+        if step > Self.stepMin { until = uptime + Self.life }
+        if step < .zero - Self.stepMin { until = .zero }
+        return uptime < until
     }
 }
 

@@ -95,13 +95,17 @@ final class ProviderTokens: Sendable {
 
     /// Asks the store for the token of all servers, with at most one request at a time, and offers its own.
     private func beginAgreement(_ state: inout ProviderTokenHistory.State) {
-        guard !state.isAgreeing, time.uptime >= state.agreesFrom, let store, let offer = offer() else { return }
+        let instant = Instant(time)
+        guard !state.isAgreeing, instant.uptime >= state.agreesFrom, let store, let offer = offer(state, instant)
+        else { return }
         state.isAgreeing = true
         state.offer = offer
-        let oldest = offer.issuedAt - .seconds(Self.lifeSecondsMin)
+        let oldest = instant.now - .seconds(Self.lifeSecondsMin)
         // Unstructured, because event loops ask for tokens and must not wait.
         Task { [name] in
-            let agreed = try? await store.write(.control) { try $0.agreeOnToken(offer, name: name, oldest: oldest) }
+            let agreed = try? await store.write(.control) {
+                try $0.agreeOnToken(offer, name: name, oldest: oldest, now: instant.now)
+            }
             self.adopt(agreed, offer)
             self.release()
         }
@@ -120,9 +124,11 @@ final class ProviderTokens: Sendable {
         for waiter in waiters { waiter() }
     }
 
-    private func offer() -> SharedToken? {
-        let now = time.now
-        return sign(issuedAt: now).map { SharedToken(Array("bearer \($0)".utf8), issuedAt: now) }
+    private func offer(_ state: ProviderTokenHistory.State, _ instant: Instant) -> SharedToken? {
+        if let earlier = state.usableAgain(at: instant) {
+            return SharedToken(earlier.authorization.value, issuedAt: earlier.minted.now)
+        }
+        return sign(issuedAt: instant.now).map { SharedToken(Array("bearer \($0)".utf8), issuedAt: instant.now) }
     }
 
     /// Uses the token that the servers agreed on, unless a young one is already in use because the store answered late;
@@ -145,9 +151,8 @@ final class ProviderTokens: Sendable {
 
     private func take(_ token: SharedToken, _ state: inout ProviderTokenHistory.State, _ instant: Instant) {
         state.versions += 1
-        state.previous = state.present
         state.early = nil
-        state.present = minted(token, instant, version: state.versions)
+        state.replacePresent(with: minted(token, instant, version: state.versions), at: instant)
     }
 
     private func minted(_ token: SharedToken, _ instant: Instant, version: Int) -> Minted {
@@ -165,7 +170,10 @@ final class ProviderTokens: Sendable {
         let instant = Instant(time)
         return history.state.withLock { state in
             guard let present = state.present else { return true }
-            if Self.isWornOut(present, instant) { return renew(&state, instant) != nil }
+            if Self.isWornOut(present, instant) {
+                defer { state.forget(present) }
+                return renew(&state, instant) != nil
+            }
             // Requests with the previous token may still be answered.
             guard let previous = state.previous else { return false }
             return instant.uptime - present.minted.uptime < .seconds(2 * Limits.requestTimeoutSeconds)
@@ -209,14 +217,12 @@ final class ProviderTokens: Sendable {
         minted.age(at: instant) >= .seconds(updateSecondsMin) || minted.isAhead(of: instant)
     }
 
-    /// Returns the token that was signed too early, or a new one.
+    /// Returns the token that was signed too early, one that is valid again, or a new one.
     private func renew(_ state: inout ProviderTokenHistory.State, _ instant: Instant) -> Authorization? {
-        guard let early = state.early.take(), early.age(at: instant) < early.life, !early.isAhead(of: instant) else {
-            return mint(&state, instant)
-        }
-        state.previous = state.present
-        state.present = early
-        return early.authorization
+        let early = state.early.take().flatMap { $0.isYoung(at: instant) ? $0 : nil }
+        guard let known = early ?? state.usableAgain(at: instant) else { return mint(&state, instant) }
+        state.replacePresent(with: known, at: instant)
+        return known.authorization
     }
 
     private func mint(_ state: inout ProviderTokenHistory.State, _ instant: Instant) -> Authorization? {
@@ -228,8 +234,7 @@ final class ProviderTokens: Sendable {
         guard let jwt = sign(issuedAt: instant.now) else { return nil }
         state.versions += 1
         let authorization = Authorization(value: Array("bearer \(jwt)".utf8), version: state.versions)
-        state.previous = state.present
-        state.present = Minted(authorization: authorization, minted: instant, life: life())
+        state.replacePresent(with: Minted(authorization: authorization, minted: instant, life: life()), at: instant)
         return authorization
     }
 
@@ -316,6 +321,9 @@ final class ProviderTokenHistory: Sendable {
         func isAlive(at instant: Instant) -> Bool {
             age(at: instant) < .seconds(ProviderTokens.lifeSecondsMax) && !isAhead(of: instant)
         }
+
+        /// Whether it need not be replaced yet.
+        func isYoung(at instant: Instant) -> Bool { age(at: instant) < life && !isAhead(of: instant) }
     }
 
     /// One instant on both clocks.
@@ -332,8 +340,13 @@ final class ProviderTokenHistory: Sendable {
     }
 
     struct State {
+        private static let earlierMax = 8
+
         var present: Minted?
         var previous: Minted?
+        /// Tokens of the last hour that are no longer in use. If the wall clock jumped ahead and was set back, APNs
+        /// accepts one of them, while it would refuse a third token within twenty minutes on the same connection.
+        private var earlier: [Minted] = []
         /// Signed too early for APNs; used when the current one expires.
         var early: Minted?
         /// No new token before this time, because APNs saw too many updates.
@@ -345,6 +358,21 @@ final class ProviderTokenHistory: Sendable {
         var offer: SharedToken?
         var agreesFrom = Duration.zero
         var waiters: [@Sendable () -> Void] = []
+
+        /// The latest of the earlier tokens that need not be replaced at `instant`.
+        func usableAgain(at instant: Instant) -> Minted? { earlier.last { $0.isYoung(at: instant) } }
+
+        mutating func replacePresent(with minted: Minted, at instant: Instant) {
+            let life = Duration.seconds(ProviderTokens.lifeSecondsMax)
+            earlier.removeAll {
+                instant.uptime - $0.minted.uptime >= life || $0.authorization.value == minted.authorization.value
+            }
+            if let present { earlier = earlier.suffix(Self.earlierMax - 1) + [present] }
+            (previous, present) = (present, minted)
+        }
+
+        /// APNs refused it although it was not ahead of the clock.
+        mutating func forget(_ minted: Minted) { earlier.removeAll { $0.authorization == minted.authorization } }
     }
 
     let state = Mutex(State())

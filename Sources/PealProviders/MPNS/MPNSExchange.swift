@@ -1,12 +1,19 @@
 import Logging
 import NIOHTTP1
 import PealCore
+import Synchronization
 
-/// Builds the requests of one app for MPNS, and judges the replies.
-struct MPNSExchange: RequestExchange {
-    let rules: AddressRules
-    let time: any TimeSource
-    let logger: Logger
+/// Builds the requests of one credential for MPNS, and judges the replies.
+final class MPNSExchange: RequestExchange {
+    private let rules: AddressRules
+    private let time: any TimeSource
+    private let logger: Logger
+    /// When MPNS last accepted a request with the credential, on `TimeSource.uptime`.
+    private let acceptedAt = Mutex<Duration?>(nil)
+
+    init(rules: AddressRules, time: any TimeSource, logger: Logger) {
+        (self.rules, self.time, self.logger) = (rules, time, logger)
+    }
 
     func origin(of address: ArraySlice<UInt8>) -> String { EndpointURI(address)?.origin ?? "" }
 
@@ -31,7 +38,19 @@ struct MPNSExchange: RequestExchange {
                 "x-deviceconnectionstatus": "\(state.device.prefix(64))",
                 "x-subscriptionstatus": "\(state.subscription.prefix(64))",
             ])
-        return RequestJudgement(MPNSVerdicts.answer(status: reply.status, state))
+        return RequestJudgement(weighed(MPNSVerdicts.answer(status: reply.status, state)))
+    }
+
+    /// A channel that was opened for a service with another certificate answers 401 too. So a refusal stops the app
+    /// only if MPNS has not accepted other channels.
+    private func weighed(_ answer: ProviderAnswer) -> ProviderAnswer {
+        let uptime = time.uptime
+        if (200...299).contains(answer.status) { acceptedAt.withLock { $0 = uptime } }
+        guard answer.result == .verdict(.stopApp),
+            RefusalEvidence.isKnownToWork(acceptedAt.withLock(\.self), uptime: uptime)
+        else { return answer }
+        return ProviderAnswer(
+            .verdict(.holdAddress(after: RefusalEvidence.hold)), reason: answer.reason, status: answer.status)
     }
 
     /// `MethodNotAllowed`, which no content causes.

@@ -13,7 +13,7 @@ struct Remainder: Sendable, Hashable {
         case moments = 3
         /// The slices of a message (`name`) that was paused, resumed or ended.
         case slices = 4
-        /// What waits because of an app's rules, which have changed.
+        /// What waits because of an app's rules, which have changed (`WaitReview.Stage`).
         case rules = 10
         /// What waits for another attempt on a route (`object`) whose credential changed or was found to work.
         case retries = 11
@@ -137,11 +137,11 @@ extension StoreSession {
     /// claimed or being sent when its user was erased ends later, and a page to which former rules were applied may
     /// still be in flight. So all three are checked again.
     private func close(_ remainder: Remainder, now: Timestamp) throws {
+        if remainder.kind == .rules { return try closeReview(remainder, now: now) }
         let watch: Int64 =
             switch remainder.kind {
             case .app: Limits.deletedAppWatchSeconds
             case .user: Limits.erasedUserWatchSeconds
-            case .rules: WaitReview.watchSeconds
             default: 0
             }
         let lastLook = remainder.beganAt + .seconds(watch)
@@ -166,7 +166,9 @@ extension StoreSession {
             guard let id = MessageID(name), let state = try message(app: app, id: id)?.state else { return .nothing }
             let isEnding = try connection.value(MessageTable.isEnding(app, id), Int64.self) == 1
             return try movePiece(app: app, id: id, to: isEnding ? .expired : state, limit: limit, now: now)
-        case .rules: return try reviewWaits(app: app, changedAt: beganAt, limit: limit, now: now)
+        case .rules:
+            if name == WaitReview.Stage.done.rawValue { return .nothing }
+            return try reviewWaits(app: app, changedAt: beganAt, limit: limit, now: now)
         case .retries: return try reviewRetries(app: app, route: object, limit: limit, now: now)
         case .webhook:
             let reference = WebhookReference(app: app, key: object)

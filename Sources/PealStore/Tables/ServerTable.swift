@@ -68,11 +68,11 @@ extension StoreSession {
         try connection.execute("DELETE FROM live_server WHERE name = \(name)")
     }
 
-    func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken {
+    func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp, now: Timestamp) throws -> SharedToken {
         let stored = try connection.first(
             """
             SELECT issued_at, sealed FROM provider_token WHERE name = \(name) AND issued_at >= \(oldest)
-                AND issued_at <= \(offer.issuedAt + .seconds(ServerTable.tokenAheadSeconds))
+                AND issued_at <= \(now + .seconds(ServerTable.tokenAheadSeconds))
             """
         ) { row in (issuedAt: try row.next(Timestamp.self), sealed: try row.next([UInt8].self)) }
         if let stored, let value = try? context.masterKey.unseal(stored.sealed, label: ServerTable.sealLabel(name)) {
@@ -80,7 +80,7 @@ extension StoreSession {
         }
         let sealed = try context.masterKey.seal(offer.value, label: ServerTable.sealLabel(name))
         try connection.execute(ServerTable.putToken(name, offer.issuedAt, sealed))
-        let over = offer.issuedAt - .seconds(ServerTable.tokenMemorySeconds)
+        let over = now - .seconds(ServerTable.tokenMemorySeconds)
         try connection.execute("DELETE FROM provider_token WHERE issued_at < \(over)")
         return offer
     }

@@ -12,6 +12,35 @@ enum WaitReview {
     /// When the one of rules is repeated: devices to which the former rules were applied before the change may have
     /// been settled since.
     static let watchSeconds: Int64 = 60
+    /// How long a change of rules is remembered. Each review writes what waits again, so if many changes follow each
+    /// other, they are reviewed at growing intervals.
+    static let memorySeconds: Int64 = 3600
+    /// How many reviews are remembered before the intervals grow: a person who tries rules does not wait.
+    static let promptReviewsMax: Int64 = 8
+
+    /// What was done for the last change of an app's rules; stored as the remainder's name. Its object is the number of
+    /// reviews that are remembered.
+    enum Stage: String {
+        case pending = ""
+        /// It will be repeated.
+        case reviewed
+        /// It is only remembered.
+        case done
+    }
+
+    /// The least time between two reviews.
+    /// - Parameter count: how many reviews are remembered.
+    static func interval(after count: Int64) -> Duration {
+        let excess = count - promptReviewsMax
+        return excess < 0 ? .zero : .seconds(min(watchSeconds << min(excess, 6), memorySeconds))
+    }
+
+    static func ofRules(_ app: AppKey) -> SQL {
+        """
+        SELECT number, object, name, due_at FROM remainder
+        WHERE app = \(app) AND kind = \(Remainder.Kind.rules) LIMIT 1
+        """
+    }
 
     /// Slices that wait because of rules, or would if their message were not paused.
     static func ruledSlices(_ app: AppKey, changedAt: Timestamp) -> SQL {
@@ -43,7 +72,52 @@ enum WaitReview {
 
 extension StoreSession {
     func reviewWaits(app: AppKey, now: Timestamp) throws {
-        try leaveOnce(.rules, app: app, now: now, dueAt: now + .seconds(WaitReview.rulesDelaySeconds))
+        let soon = now + .seconds(WaitReview.rulesDelaySeconds)
+        let known = try connection.first(WaitReview.ofRules(app)) { row in
+            (
+                number: try row.next(Int64.self), count: try row.next(Int64.self), stage: try row.next(String.self),
+                dueAt: try row.next(Timestamp.self)
+            )
+        }
+        guard let known else { return try leave(.rules, app: app, now: now, dueAt: soon) }
+        let stage = WaitReview.Stage(rawValue: known.stage)
+        let count = stage == .pending ? known.count : known.count + 1
+        let latest = now + WaitReview.interval(after: count)
+        let dueAt =
+            switch stage {
+            case .pending: known.dueAt
+            case .done: known.dueAt - .seconds(WaitReview.memorySeconds) + WaitReview.interval(after: count)
+            case .reviewed, nil: latest
+            }
+        // It would be later still if the clock was set back.
+        try connection.execute(
+            """
+            UPDATE remainder SET \(set: [
+                "began_at": now, "due_at": max(soon, min(dueAt, latest)), "object": count,
+                "name": WaitReview.Stage.pending.rawValue,
+            ])
+            WHERE kind = \(Remainder.Kind.rules) AND number = \(known.number)
+            """)
+    }
+
+    /// What follows after a review of an app's rules. It is repeated once, and then remembered for a while.
+    func closeReview(_ review: Remainder, now: Timestamp) throws {
+        let lastLook = review.beganAt + .seconds(WaitReview.watchSeconds)
+        let stage = WaitReview.Stage(rawValue: review.name) ?? .done
+        let next: (stage: WaitReview.Stage, dueAt: Timestamp)
+        switch stage {
+        // One that began far ahead began before the clock was set back.
+        case .pending where now < lastLook && review.beganAt <= AheadOfTime.horizon(now): next = (.reviewed, lastLook)
+        case .pending, .reviewed: next = (.done, now + .seconds(WaitReview.memorySeconds))
+        case .done:
+            try connection.execute("DELETE FROM remainder WHERE \(RemainderTable.matching(review))")
+            return
+        }
+        try connection.execute(
+            """
+            UPDATE remainder SET name = \(next.stage.rawValue), due_at = \(next.dueAt)
+            WHERE \(RemainderTable.matching(review))
+            """)
     }
 
     func reviewRetries(at slot: CredentialSlot, now: Timestamp) throws {

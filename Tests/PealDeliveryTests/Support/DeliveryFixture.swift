@@ -231,10 +231,6 @@ struct DeliveryFixture: Sendable {
     }
 }
 
-extension CredentialRecord.Health {
-    var isStopped: Bool { if case .stopped = self { true } else { false } }
-}
-
 extension Audience {
     static var all: Audience {
         var audience = Audience()

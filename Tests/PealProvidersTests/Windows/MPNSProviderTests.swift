@@ -52,6 +52,25 @@ struct MPNSProviderTests {
         await provider.close()
     }
 
+    @Test("a channel that refuses the credential is held while others accept it, and stops the app if none does")
+    func unauthorized() async throws {
+        let peer = try HTTPPeer { request in .reply(request.target == "/other" ? 401 : 200) }
+        let time = ManualTime()
+        let provider = provider(["127.0.0.1:\(peer.port)"], time: time)
+        func answer(_ path: String) async throws -> ProviderAnswer? {
+            let order = requestOrder([peer.url + path], notifications: [try notification()], route: .mpns)
+            provider.send(order)
+            return await order.flight.completed().answer(0)
+        }
+        #expect(try await answer("/other")?.result == .verdict(.stopApp))
+        #expect(try await answer("/a")?.result == .verdict(.accepted))
+        let held = try await answer("/other")
+        #expect(held?.result == .verdict(.holdAddress(after: RefusalEvidence.hold)) && held?.reason == "Unauthorized")
+        time.advance(.seconds(6 * 3600))
+        #expect(try await answer("/other")?.result == .verdict(.stopApp))
+        await provider.close()
+    }
+
     @Test("an authenticated service presents its certificate")
     func certificate() async throws {
         let certificates = try TestDirectory.certificates()
