@@ -140,7 +140,7 @@ struct RequestQueue {
     /// Why no further request of a lot may begin; nil if one may.
     private func refusal(_ lot: Lot, _ uptime: Duration) -> ProviderAnswer? {
         if lot.order.control.isStopped { return .unsent("Stopped") }
-        if uptime > lot.order.deadline { return .unsent("Deadline") }
+        if uptime > lot.order.deadline { return .unsent("Deadline").atHost(isUntrusted: lot.isUntrusted) }
         guard let until = held[lot.origin], until > uptime else { return nil }
         return ProviderAnswer(.held(after: until - uptime), reason: "OriginHeld")
     }
@@ -200,5 +200,21 @@ struct RequestQueue {
             self[keyPath: lots] = kept
         }
         return refusals
+    }
+}
+
+extension ProviderAnswer {
+    /// The same for a device at a host. Anyone may register devices at untrusted hosts, so their failures must not
+    /// pause the route.
+    func atHost(isUntrusted: Bool) -> ProviderAnswer {
+        switch result {
+        case .lost, .unsent, .verdict(.holdAddress), .verdict(.retry):
+            var answer = self
+            answer.isOfHostAlone = isUntrusted
+            return answer
+        case .held, .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdApp),
+            .verdict(.refreshCredential), .verdict(.stopApp), .verdict(.reconnect):
+            return self
+        }
     }
 }

@@ -96,6 +96,17 @@ struct RequestQueueTests {
         #expect(queue.isEmpty)
     }
 
+    @Test("after the deadline, only devices at trusted hosts say something about the route")
+    func untrustedDeadline() {
+        let page = order(2)
+        var queue = RequestQueue()
+        queue.append(page, origins: ["listed", "other"], isUntrusted: { $0 != "listed" })
+        for refusal in queue.sweep(uptime: page.deadline + .seconds(1)) { refusal.deliver() }
+        let answers = page.flight.answers.exceptions
+        #expect(answers.mapValues(\.reason) == [0: "Deadline", 1: "Deadline"])
+        #expect(answers.mapValues(\.isOfHostAlone) == [0: false, 1: true])
+    }
+
     @Test("a held origin's devices are answered, until the hold is over")
     func holds() {
         let orders = [order(2), order(1), order(1)]
