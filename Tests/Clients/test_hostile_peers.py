@@ -20,6 +20,9 @@ SUBJECT = "mailto:push@example.com"
 ANSWERS = {
     "status 000": [b"HTTP/1.1 000 None\r\nContent-Length: 0\r\n\r\n"],
     "status 099 with a body": [b"HTTP/1.1 099 None\r\nContent-Length: 2\r\n\r\nxx"],
+    "a header field of 4 MB": [b"HTTP/1.1 201 Created\r\nX-A: ", *[b"a" * 65_536] * 64],
+    "many header fields": [b"HTTP/1.1 201 Created\r\n", *[b"X-A: b\r\n" * 8192] * 64],
+    "two lengths": [b"HTTP/1.1 201 Created\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"],
     "interim answers without end": iter(lambda: b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100, None),
 }
 # The same of statuses over HTTP/2 that the library cannot take, and of an answer after a 101 or what looks like one.
