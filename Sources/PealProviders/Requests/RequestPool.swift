@@ -213,7 +213,7 @@ final class RequestPool: Sendable {
     ) -> [RefusedDevices] {
         if ending.isUnreachable { return queue.remove(origin: errand.origin, answer) }
         if let hold = ending.originHold {
-            queue.hold(errand.origin, for: hold, uptime: uptime)
+            queue.hold(errand.origin, for: hold, isUntrusted: errand.isUntrusted, uptime: uptime)
             return queue.sweep(uptime: uptime)
         }
         switch answer.result {

@@ -160,10 +160,12 @@ struct RequestQueue {
         return uptime - lastReply.at < .seconds(Limits.outboundReplyMemorySeconds)
     }
 
-    /// Holds an origin for `duration`. Ignored if too many other origins are held.
-    mutating func hold(_ origin: String, for duration: Duration, uptime: Duration) {
+    /// Holds an origin for `duration`. Ignored if too many other origins are held. Untrusted ones use at most half of
+    /// the room, so that however many of them ask for a pause, others get theirs.
+    mutating func hold(_ origin: String, for duration: Duration, isUntrusted: Bool = false, uptime: Duration) {
         held = held.filter { $0.value > uptime }
-        guard held.count < Limits.outboundOriginsHeldMax || held[origin] != nil else { return }
+        let countMax = Limits.outboundOriginsHeldMax / (isUntrusted ? 2 : 1)
+        guard held.count < countMax || held[origin] != nil else { return }
         held[origin] = max(held[origin] ?? .zero, uptime + duration)
     }
 

@@ -141,6 +141,18 @@ struct RequestQueueTests {
         #expect(drain(&queue, [next], uptime: .seconds(12)) == [])
     }
 
+    @Test("however many untrusted hosts ask for a pause, one of the others gets its own")
+    func heldUntrusted() {
+        var queue = RequestQueue()
+        for number in 0...Limits.outboundOriginsHeldMax {
+            queue.hold("\(number)", for: .seconds(10), isUntrusted: true, uptime: .zero)
+        }
+        queue.hold("listed", for: .seconds(10), uptime: .zero)
+        let page = order(2)
+        queue.append(page, origins: ["listed", "\(Limits.outboundOriginsHeldMax)"])
+        #expect(drain(&queue, [page]) == ["0.1"])
+    }
+
     @Test("a peer is alone in its silence while another answered just now")
     func alone() {
         var queue = RequestQueue()
