@@ -81,7 +81,8 @@ let package = Package(
         .target(
             name: "PealCommands",
             dependencies: [
-                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1, nioSSL,
+                "PealCore", "PealNetwork", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore,
+                nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -121,7 +122,8 @@ let package = Package(
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
         .target(
-            name: "PealNetwork", dependencies: ["PealCore", nioCore, nioHTTP1, nioPosix], swiftSettings: settings),
+            name: "PealNetwork",
+            dependencies: ["PealCore", nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix], swiftSettings: settings),
         .target(name: "PealStore", dependencies: ["PealCore", crypto], swiftSettings: settings),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
@@ -191,7 +193,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PealNetworkTests",
-            dependencies: ["PealCore", "PealNetwork", "PealTesting", nioCore, nioEmbedded, nioHTTP1],
+            dependencies: [
+                "PealCore", "PealNetwork", "PealTesting", nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioHTTP2,
+            ],
             swiftSettings: settings),
         .testTarget(name: "PealShapesTests", dependencies: ["PealCore", "PealShapes"], swiftSettings: settings),
         .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),

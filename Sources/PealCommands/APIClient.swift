@@ -3,6 +3,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 internal import PealCore
+internal import PealNetwork
 internal import Synchronization
 
 /// A client of a running server's native API. Each call sends one request and returns its JSON answer.
@@ -29,6 +30,8 @@ struct APIClient: Sendable {
             configuration.timeout.connect = .seconds(connectSeconds)
             configuration.connectionPool.retryConnectionEstablishment = false
             configuration.tlsConfiguration = trust.configuration
+            configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.add(to: $0) }
+            configuration.http2StreamChannelDebugInitializer = { AnswerGuard.add(toStream: $0) }
             let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
             clients[trust] = client
             return client

@@ -1,5 +1,7 @@
 package import NIOCore
+internal import NIOHPACK
 package import NIOHTTP1
+internal import NIOHTTP2
 internal import PealCore
 
 /// Part of an HTTP/1.1 connection to a host that others choose. Receives the parts of its answers and hands them on,
@@ -10,7 +12,9 @@ package final class AnswerGuard: ChannelInboundHandler {
     package typealias InboundOut = HTTPClientResponsePart
 
     /// The answer's status is not one of HTTP (RFC 9110 §15), or too many interim answers preceded the final one.
-    struct Refused: Error {}
+    struct Refused: Error, CustomStringConvertible {
+        let description = "the answer is not valid HTTP"
+    }
 
     private var interimCount = 0
     private var isRefused = false
@@ -23,6 +27,14 @@ package final class AnswerGuard: ChannelInboundHandler {
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
             try pipeline.addHandler(AnswerGuard(), position: .after(decoder))
+        }
+    }
+
+    /// The same for a new stream of an HTTP/2 connection.
+    package static func add(toStream channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            // Before the codec, which cannot take every status either.
+            try channel.pipeline.syncOperations.addHandler(StreamAnswerGuard(), position: .first)
         }
     }
 
@@ -46,5 +58,43 @@ package final class AnswerGuard: ChannelInboundHandler {
             interimCount = 0
             return true
         }
+    }
+}
+
+/// Part of a stream of an HTTP/2 connection. Receives the frames of the answer and hands them on, except answers that
+/// async-http-client or its codec cannot take: they end the process at an empty or negative status, at one below 100 or
+/// above 999, and at the answer after a 101, which HTTP/2 does not have (RFC 9113 §8.6).
+final class StreamAnswerGuard: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias InboundOut = HTTP2Frame.FramePayload
+
+    private var interimCount = 0
+    private var isFinal = false
+    private var isRefused = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .headers(let block) = Self.unwrapInboundIn(data), !isRefused, !permits(block) {
+            isRefused = true
+            // The client fails the request and resets the stream.
+            context.fireErrorCaught(AnswerGuard.Refused())
+        }
+        if !isRefused { context.fireChannelRead(data) }
+    }
+
+    private func permits(_ block: HTTP2Frame.FramePayload.Headers) -> Bool {
+        // Trailers follow.
+        guard !isFinal else { return true }
+        guard let status = Self.status(of: block.headers) else { return false }
+        isFinal = status >= 200
+        interimCount += 1
+        return isFinal || status != 101 && !block.endStream && interimCount <= Limits.interimAnswersMax
+    }
+
+    /// The status, if it is exactly three digits and at least 100.
+    private static func status(of headers: HPACKHeaders) -> Int? {
+        guard let text = headers.first(name: ":status"), text.utf8.count == 3,
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int(text).flatMap { $0 >= 100 ? $0 : nil }
     }
 }

@@ -2,12 +2,16 @@
 
 import contextlib
 import http.client
+import os
 import socket
 import ssl
+import subprocess
 import threading
 
+import frames
 import pytest
 from certificates import write_certificate
+from peal_server import PROGRAM
 from push_service import Browser
 from waiting import wait_until
 
@@ -16,8 +20,13 @@ SUBJECT = "mailto:push@example.com"
 ANSWERS = {
     "status 000": [b"HTTP/1.1 000 None\r\nContent-Length: 0\r\n\r\n"],
     "status 099 with a body": [b"HTTP/1.1 099 None\r\nContent-Length: 2\r\n\r\nxx"],
+    "a header field of 4 MB": [b"HTTP/1.1 201 Created\r\nX-A: ", *[b"a" * 65_536] * 64],
+    "many header fields": [b"HTTP/1.1 201 Created\r\n", *[b"X-A: b\r\n" * 8192] * 64],
+    "two lengths": [b"HTTP/1.1 201 Created\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"],
     "interim answers without end": iter(lambda: b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100, None),
 }
+# The same of statuses over HTTP/2 that the library cannot take, and of an answer after a 101 or what looks like one.
+STATUSES = [[""], ["0"], ["-5"], ["099"], ["103"], ["1999", "200"], ["101", "200"]]
 
 
 class RawPeer:
@@ -54,9 +63,41 @@ class RawPeer:
         self.listener.close()
 
 
+class StreamPeer(RawPeer):
+    """A server for `localhost` that speaks HTTP/2, and answers every request with header blocks of `statuses`."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.context.set_alpn_protocols(["h2"])
+        self.statuses, self.count = [], 0
+
+    def serve(self, connection):
+        with contextlib.suppress(OSError), self.context.wrap_socket(connection, server_side=True) as stream:
+            stream.sendall(frames.frame(frames.SETTINGS))
+            received = stream.makefile("rb")
+            received.read(len(frames.PREFACE))
+            while head := received.read(9):
+                received.read(int.from_bytes(head[:3], "big"))
+                if head[3] in (frames.HEADERS, frames.DATA) and head[4] & frames.END_STREAM:
+                    self.count += 1
+                    stream.sendall(self.answer(int.from_bytes(head[5:], "big")))
+
+    def answer(self, number):
+        blocks = [b"\x08" + bytes([len(status)]) + status.encode() for status in self.statuses]
+        flags = [frames.END_HEADERS] * (len(blocks) - 1) + [frames.END_HEADERS | frames.END_STREAM]
+        return b"".join(frames.frame(frames.HEADERS, flag, number, block) for flag, block in zip(flags, blocks))
+
+
 @pytest.fixture
 def peer(tmp_path):
     peer = RawPeer(tmp_path)
+    yield peer
+    peer.stop()
+
+
+@pytest.fixture
+def stream_peer(tmp_path):
+    peer = StreamPeer(tmp_path)
     yield peer
     peer.stop()
 
@@ -84,3 +125,26 @@ def test_no_answer_of_a_push_service_or_a_receiver_ends_the_server(serve, peer, 
     other = peal.devices(app, [{"platform": "web", "address": Browser(f"https://{peer.host}/fine", key).address}])
     assert peal.wait(app, peal.send(app, audience={"devices": other}))["counts"]["accepted"] == 1
     assert peal.is_running
+
+
+def test_no_answer_of_a_collector_over_http2_ends_the_server(serve, stream_peer):
+    peal = serve({
+        "PEAL_TRACING_OTLP_URL": f"https://{stream_peer.host}", "PEAL_PROVIDERS_CA_FILE": stream_peer.ca_file,
+    })  # fmt: skip
+    app = peal.app()
+    for count, statuses in enumerate(STATUSES, 1):
+        stream_peer.statuses = statuses
+        peal.send(app)
+        wait_until(lambda: peal.log.count("spans could not be sent") >= count, failure=lambda: peal.log[-2000:])
+        assert stream_peer.count >= count
+    assert peal.is_running
+
+
+@pytest.mark.parametrize("statuses", STATUSES, ids=",".join)
+def test_no_answer_over_http2_ends_a_command_without_a_reason(stream_peer, statuses):
+    stream_peer.statuses = statuses
+    command = [PROGRAM, "app", "list", "--server", f"https://{stream_peer.host}", "--ca-file", stream_peer.ca_file]
+    environment = {**os.environ, "PEAL_API_KEY": "k" * 40}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert result.returncode == 3, result.stderr[-2000:]
+    assert "not valid HTTP" in result.stderr

@@ -31,6 +31,10 @@ poison("6.6 PUSH_PROMISE", PROTOCOL_ERROR, lambda s: frame(PUSH_PROMISE, END_HEA
 poison("6.7 PING on a stream", PROTOCOL_ERROR, lambda s: frame(PING, 0, s, bytes(8)))
 poison("6.7 PING of another size", FRAME_SIZE_ERROR, frame(PING, 0, 0, bytes(7)))
 poison("6.7 a flood of PINGs", ENHANCE_YOUR_CALM, frame(PING, 0, 0, bytes(8)) * 12_000)
+poison("6.9 a flood of WINDOW_UPDATEs", ENHANCE_YOUR_CALM, window_update(0, 1) * 12_000)
+poison("5.3.2 a flood of PRIORITYs", ENHANCE_YOUR_CALM, lambda s: frame(PRIORITY, 0, s, number(0) + b"\x10") * 12_000)
+poison("8.1 informational answers without end", ENHANCE_YOUR_CALM,
+       lambda s: headers(s, block(103), END_HEADERS) * 12_000)  # fmt: skip
 poison("6.8 GOAWAY on a stream", PROTOCOL_ERROR, lambda s: frame(GOAWAY, 0, s, bytes(8)))
 poison("6.9 WINDOW_UPDATE of 0 on the connection", PROTOCOL_ERROR, window_update(0, 0))
 poison("6.9.1 WINDOW_UPDATE beyond the connection's limit", FLOW_CONTROL_ERROR, window_update(0, WINDOW_MAX))
@@ -48,6 +52,8 @@ poison("RFC 7541 2.3.3 an index outside the tables", COMPRESSION_ERROR, lambda s
 poison("RFC 7541 4.2 a table larger than ours", COMPRESSION_ERROR, lambda s: headers(s, b"\x3f\xff\xff\x03\x88"))
 poison("RFC 7541 5.2 Huffman with wrong padding", COMPRESSION_ERROR, lambda s: headers(s, b"\x08\x81\x00"))
 poison("RFC 7541 6.1 a block cut within a string", COMPRESSION_ERROR, lambda s: headers(s, b"\x88\x00\x01a\x7f"))
+poison("RFC 7541 7.3 a long field repeated by references", COMPRESSION_ERROR,
+       lambda s: headers(s, b"\x88\x40\x01a\x7f\xa1\x1e" + b"a" * 4000 + b"\xbe" * 10_000))  # fmt: skip
 poison("garbage between frames", FRAME_SIZE_ERROR, b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 

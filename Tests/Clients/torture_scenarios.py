@@ -314,6 +314,8 @@ stream_fault("6.9 WINDOW_UPDATE of 0 on a stream", PROTOCOL_ERROR, lambda s: win
 stream_fault("8.1 DATA before HEADERS", PROTOCOL_ERROR, lambda s: frame(DATA, END_STREAM, s, b"x"))
 stream_fault("8.3.2 an answer without status", PROTOCOL_ERROR, lambda s: headers(s, b"\x00\x01a\x01b"))
 stream_fault("8.3.2 a status that is no number", PROTOCOL_ERROR, lambda s: headers(s, b"\x08\x032x0"))
+stream_fault("8.3.2 an empty status", PROTOCOL_ERROR, lambda s: headers(s, b"\x08\x00"))
+stream_fault("8.3.2 a status below 100", PROTOCOL_ERROR, lambda s: headers(s, b"\x08\x03099"))
 stream_fault("8.1 an informational answer that ends the stream", PROTOCOL_ERROR, lambda s: headers(s, block(103)))
 
 

@@ -100,6 +100,32 @@ struct IsolationTests {
             #expect(silent.pages.count == stuck.count)
         }
     }
+
+    @Test("a message to untrusted hosts, none of which can be reached, delays no other message of the app")
+    func unreachableHosts() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...3000)
+        fixture.provider.answers { request in
+            guard request.key > 1 else { return .accepted }
+            var answer = ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: "NoConnection")
+            if request.key > 2000 { answer = ProviderAnswer(.unsent, reason: "Deadline") }
+            answer.isOfHostAlone = true
+            return .answer(answer)
+        }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.devices(2...3000)), engine: service)
+            try await fixture.eventually {
+                let census = try await fixture.census()
+                return census.slicesWaiting > 0 && census.slicesReady + census.slicesLeased == 0
+            }
+            #expect(fixture.provider.sentCount(id) == 2999)
+            let other = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.ended(other)
+            #expect(try await fixture.counts(other).accepted == 1)
+            #expect(service.metrics.snapshot.breakerTrips == 0)
+        }
+    }
 }
 
 @Suite("The queue of small messages")

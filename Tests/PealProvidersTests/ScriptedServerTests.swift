@@ -318,4 +318,28 @@ struct ScriptedServerTests {
         await provider.close()
         #expect(await bulk.flight.completed().tally.values.reduce(0, +) == 1000)
     }
+
+    @Test(
+        "single requests refuse an answer with a status that HTTP/2 does not have", .timeLimit(.minutes(10)),
+        arguments: [[""], ["0"], ["-5"], ["099"], ["103"], ["1999", "200"], ["101", "200"]])
+    func impossibleStatus(statuses: [String]) async throws {
+        let server = try ScriptedServer { connection, frame in
+            guard let frame else { return connection.write(ServerFrame.settings()) }
+            let kinds = [HTTP2Frame.Kind.headers, HTTP2Frame.Kind.data]
+            guard kinds.contains(frame.header.kind), frame.header.has(HTTP2Frame.Flag.endStream) else { return }
+            for (index, status) in statuses.enumerated() {
+                let block = [0x08, UInt8(status.utf8.count)] + Array(status.utf8)
+                connection.write(
+                    ServerFrame.headers(frame.header.streamID, block, ends: index == statuses.count - 1))
+            }
+        }
+        let client = try testClient {
+            $0.caFile = server.directory.file("cert.pem")
+            $0.allowsHTTP2 = true
+        }
+        await #expect(throws: OutboundFailure.lost("ConnectionLost")) {
+            try await client.send(OutboundRequest(url: server.url))
+        }
+        await client.close()
+    }
 }

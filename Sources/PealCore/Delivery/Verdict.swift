@@ -30,6 +30,8 @@ package struct ProviderAnswer: Sendable, Hashable {
     package let reason: String
     /// The HTTP status, 0 without one.
     package let status: Int
+    /// Whether an untrusted host is the cause of a deferral, which then says nothing about the route.
+    package var isOfHostAlone = false
 
     package enum Result: Sendable, Hashable {
         case verdict(Verdict)

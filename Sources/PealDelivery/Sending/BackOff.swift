@@ -24,7 +24,7 @@ extension ProviderAnswer {
     /// nil if the answer concerns its device alone.
     var routeProblem: RouteProblem? {
         switch result {
-        case .unsent: .unsent
+        case .unsent: isOfHostAlone ? nil : .unsent
         case .verdict(.reconnect): .reconnect
         case .verdict(.refreshCredential): .refreshCredential
         case .verdict(.holdApp(let after)): .hold(after: after)

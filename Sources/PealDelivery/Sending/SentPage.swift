@@ -169,7 +169,7 @@ extension SentPage {
         tally.healed = healed.count
         for (_, answer) in exceptions where answer.result != .verdict(.accepted) {
             tally.accepted -= 1
-            tally.count(answer.result)
+            if answer.isOfHostAlone { tally.answers -= 1 } else { tally.count(answer.result) }
             if let kind = answer.routeProblem, kind.weight > problem?.kind.weight ?? -1 {
                 problem = (kind, answer.reason)
             }
@@ -177,7 +177,9 @@ extension SentPage {
     }
 
     /// The devices for which no request was made, or whose request was refused because of the route.
-    var untried: [DeviceKey] { exceptions.filter { $0.answer.routeProblem != nil }.map { keys[$0.index] } }
+    var untried: [DeviceKey] {
+        exceptions.filter { $0.answer.routeProblem != nil || $0.answer.result == .unsent }.map { keys[$0.index] }
+    }
 
     /// How many devices remain if the untried ones at the end are not counted.
     var countWithoutTail: Int {

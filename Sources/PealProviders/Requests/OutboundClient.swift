@@ -80,7 +80,7 @@ package final class OutboundClient: OutboundSender {
         }
         configuration.http2StreamChannelDebugInitializer = { channel in
             waiting.noteUnnumbered()
-            return channel.eventLoop.makeSucceededVoidFuture()
+            return AnswerGuard.add(toStream: channel)
         }
         self.waiting = waiting
         self.group = group

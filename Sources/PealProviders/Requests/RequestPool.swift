@@ -170,6 +170,7 @@ final class RequestPool: Sendable {
         let (answer, refusals) = change { state in
             state.queue.complete(errand, hasReply: ending.hasReply, uptime: uptime)
             let answer = Self.answer(ending, state.queue.isAlone(errand.origin, uptime: uptime))
+                .atHost(isUntrusted: errand.isUntrusted)
             return (answer, Self.follow(ending, errand, answer, &state.queue, uptime: uptime))
         }
         if exchange.needsAlert(answer), isFirstAlert() {
@@ -212,7 +213,7 @@ final class RequestPool: Sendable {
     ) -> [RefusedDevices] {
         if ending.isUnreachable { return queue.remove(origin: errand.origin, answer) }
         if let hold = ending.originHold {
-            queue.hold(errand.origin, for: hold, uptime: uptime)
+            queue.hold(errand.origin, for: hold, isUntrusted: errand.isUntrusted, uptime: uptime)
             return queue.sweep(uptime: uptime)
         }
         switch answer.result {

@@ -140,7 +140,7 @@ struct RequestQueue {
     /// Why no further request of a lot may begin; nil if one may.
     private func refusal(_ lot: Lot, _ uptime: Duration) -> ProviderAnswer? {
         if lot.order.control.isStopped { return .unsent("Stopped") }
-        if uptime > lot.order.deadline { return .unsent("Deadline") }
+        if uptime > lot.order.deadline { return .unsent("Deadline").atHost(isUntrusted: lot.isUntrusted) }
         guard let until = held[lot.origin], until > uptime else { return nil }
         return ProviderAnswer(.held(after: until - uptime), reason: "OriginHeld")
     }
@@ -160,10 +160,12 @@ struct RequestQueue {
         return uptime - lastReply.at < .seconds(Limits.outboundReplyMemorySeconds)
     }
 
-    /// Holds an origin for `duration`. Ignored if too many other origins are held.
-    mutating func hold(_ origin: String, for duration: Duration, uptime: Duration) {
+    /// Holds an origin for `duration`. Ignored if too many other origins are held. Untrusted ones use at most half of
+    /// the room, so that however many of them ask for a pause, others get theirs.
+    mutating func hold(_ origin: String, for duration: Duration, isUntrusted: Bool = false, uptime: Duration) {
         held = held.filter { $0.value > uptime }
-        guard held.count < Limits.outboundOriginsHeldMax || held[origin] != nil else { return }
+        let countMax = Limits.outboundOriginsHeldMax / (isUntrusted ? 2 : 1)
+        guard held.count < countMax || held[origin] != nil else { return }
         held[origin] = max(held[origin] ?? .zero, uptime + duration)
     }
 
@@ -200,5 +202,21 @@ struct RequestQueue {
             self[keyPath: lots] = kept
         }
         return refusals
+    }
+}
+
+extension ProviderAnswer {
+    /// The same for a device at a host. Anyone may register devices at untrusted hosts, so their failures must not
+    /// pause the route.
+    func atHost(isUntrusted: Bool) -> ProviderAnswer {
+        switch result {
+        case .lost, .unsent, .verdict(.holdAddress), .verdict(.retry):
+            var answer = self
+            answer.isOfHostAlone = isUntrusted
+            return answer
+        case .held, .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdApp),
+            .verdict(.refreshCredential), .verdict(.stopApp), .verdict(.reconnect):
+            return self
+        }
     }
 }

@@ -35,6 +35,8 @@ enum HTTPDate {
     /// Parses the three forms that recipients must accept (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`,
     /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`; nil for anything else.
     static func timestamp(_ text: String) -> Timestamp? {
+        // The longest has 33 bytes. Comparing longer texts may take long (`CombiningMarks`), and hosts send any.
+        guard text.utf8.count <= 40 else { return nil }
         let parts = text.split(separator: " ").map(String.init)
         switch parts.count {
         case 6 where parts[5] == "GMT": return timestamp(parts[3], parts[2], parts[1], parts[4])

@@ -101,14 +101,17 @@ final class VAPIDTokens: Sendable {
         return uptime - minted.uptime < halfLife && now - minted.at < halfLife && minted.at - now <= halfLife
     }
 
-    /// Drops the tokens that are no longer usable; if there are none, drops the older half.
+    /// Drops the tokens that are no longer usable; if there are none, drops half: those of push services that accepted
+    /// none first, because there may be any number of untrusted hosts, and then the older ones.
     private static func makeRoom(_ minted: inout [Key: Minted], _ uptime: Duration, _ now: Timestamp) {
         let before = minted.count
         minted = minted.filter { isUsable($0.value, uptime, now) }
         guard minted.count == before else { return }
-        for (key, _) in minted.sorted(by: { $0.value.uptime < $1.value.uptime }).prefix(before / 2 + 1) {
-            minted[key] = nil
+        let never = Duration.seconds(-1)
+        let order = minted.sorted {
+            ($0.value.acceptedAt ?? never, $0.value.uptime) < ($1.value.acceptedAt ?? never, $1.value.uptime)
         }
+        for (key, _) in order.prefix(before / 2 + 1) { minted[key] = nil }
     }
 
     /// A JWS in compact form, ES256: the signature is r and s concatenated (RFC 7518 §3.4).

@@ -40,6 +40,7 @@ final class TraceExporter: TraceSink, Service {
         if let caFile = settings.caFile { tls.additionalTrustRoots = [.file(caFile)] }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.add(to: $0) }
+        configuration.http2StreamChannelDebugInitializer = { AnswerGuard.add(toStream: $0) }
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 

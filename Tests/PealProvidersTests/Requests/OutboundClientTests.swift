@@ -311,6 +311,13 @@ struct OutboundClientTests {
         #expect(OutboundReply(status: 429, headers: [:], body: []).retryAfter(now: Timestamp(seconds: 0)) == nil)
     }
 
+    @Test("compares no long text with a date", .timeLimit(.minutes(1)))
+    func longDate() {
+        let marks = String(repeating: "\u{301}\u{316}", count: 1_000_000)
+        #expect(RetryAfter("Sun a\(marks)  6 08:49:37 1994") == nil)
+        #expect(RetryAfter("Wednesday, 12-Jan-27 08:00:00 GMT") != nil)
+    }
+
     @Test(
         "reads dates as HTTP writes them",
         arguments: [

@@ -302,4 +302,19 @@ struct RequestPoolTests {
         await pool.close()
         #expect(pool.isGone)
     }
+
+    @Test("failures of untrusted hosts say nothing about the route, those of others do", arguments: [true, false])
+    func untrusted(isTrusted: Bool) async throws {
+        let peer = try HTTPPeer { $0.target == "/0" ? .hangUp : .reply(503) }
+        var exchange = TestExchange()
+        exchange.trusts = { _ in isTrusted }
+        exchange.judges = { _, _ in RequestJudgement(ProviderAnswer(.verdict(.retry(after: nil)), reason: "Down")) }
+        let pool = try pool(exchange)
+        let order = requestOrder(addresses(2, at: peer.url) + ["http://127.0.0.1:\(try LoopbackPort.free())/2"])
+        pool.submit(order)
+        let answers = await order.flight.completed()
+        #expect(answers.exceptions.count == 3)
+        #expect(answers.exceptions.values.allSatisfy { $0.isOfHostAlone == !isTrusted })
+        await pool.close()
+    }
 }

@@ -96,6 +96,17 @@ struct RequestQueueTests {
         #expect(queue.isEmpty)
     }
 
+    @Test("after the deadline, only devices at trusted hosts say something about the route")
+    func untrustedDeadline() {
+        let page = order(2)
+        var queue = RequestQueue()
+        queue.append(page, origins: ["listed", "other"], isUntrusted: { $0 != "listed" })
+        for refusal in queue.sweep(uptime: page.deadline + .seconds(1)) { refusal.deliver() }
+        let answers = page.flight.answers.exceptions
+        #expect(answers.mapValues(\.reason) == [0: "Deadline", 1: "Deadline"])
+        #expect(answers.mapValues(\.isOfHostAlone) == [0: false, 1: true])
+    }
+
     @Test("a held origin's devices are answered, until the hold is over")
     func holds() {
         let orders = [order(2), order(1), order(1)]
@@ -128,6 +139,18 @@ struct RequestQueueTests {
         let next = order(1)
         queue.append(next, origins: ["late"])
         #expect(drain(&queue, [next], uptime: .seconds(12)) == [])
+    }
+
+    @Test("however many untrusted hosts ask for a pause, one of the others gets its own")
+    func heldUntrusted() {
+        var queue = RequestQueue()
+        for number in 0...Limits.outboundOriginsHeldMax {
+            queue.hold("\(number)", for: .seconds(10), isUntrusted: true, uptime: .zero)
+        }
+        queue.hold("listed", for: .seconds(10), uptime: .zero)
+        let page = order(2)
+        queue.append(page, origins: ["listed", "\(Limits.outboundOriginsHeldMax)"])
+        #expect(drain(&queue, [page]) == ["0.1"])
     }
 
     @Test("a peer is alone in its silence while another answered just now")

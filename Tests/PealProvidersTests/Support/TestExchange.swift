@@ -18,6 +18,7 @@ extension ProviderSurroundings {
 /// Treats addresses as URIs, posts the notification's body to them, and accepts 200.
 struct TestExchange: RequestExchange {
     var refuses: @Sendable (RequestSubject) -> RequestRefusal? = { _ in nil }
+    var trusts: @Sendable (_ origin: String) -> Bool = { _ in true }
     var judges: @Sendable (OutboundReply, RequestSubject) -> RequestJudgement = { reply, _ in
         RequestJudgement(
             ProviderAnswer(
@@ -28,6 +29,8 @@ struct TestExchange: RequestExchange {
     func origin(of address: ArraySlice<UInt8>) -> String {
         EndpointURI(address)?.origin ?? ""
     }
+
+    func isUntrusted(_ origin: String) -> Bool { !trusts(origin) }
 
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
         if let refusal = refuses(subject) { throw refusal }

@@ -128,6 +128,20 @@ struct VAPIDTokensTests {
         #expect(tokens.count < 11)
     }
 
+    @Test("of many hosts that accept none do not displace what shows that a key works")
+    func manyHosts() throws {
+        let tokens = VAPIDTokens(time: time, countMax: 10)
+        let key = try testVAPIDKey()
+        func token() throws -> String { try #require(tokens.authorization(for: key, at: Self.origin)) }
+        tokens.accepted(try token(), of: key, at: Self.origin)
+        for number in 0..<35 {
+            time.advance(.seconds(1))
+            _ = tokens.authorization(for: key, at: "https://p\(number).example.net")
+        }
+        #expect(tokens.refused(try token(), of: key, at: Self.origin) == .refreshCredential)
+        #expect(tokens.refused(try token(), of: key, at: Self.origin) == .holdAddress(after: .seconds(600)))
+    }
+
     @Test("are not created with an invalid key", arguments: ["", "AAAA", "no base64!"])
     func badKey(text: String) throws {
         var key = try testVAPIDKey()
