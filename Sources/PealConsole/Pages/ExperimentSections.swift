@@ -274,10 +274,7 @@ struct LiftChart: Sendable {
 
     private var points: [Point] {
         looks.compactMap { look in
-            guard let value = look.share(look.difference), let low = look.share(look.interval.lowerBound),
-                let high = look.share(look.interval.upperBound)
-            else { return nil }
-            return (look.at, low, value, high)
+            look.lift.map { (look.at, $0.interval.lowerBound, $0.value, $0.interval.upperBound) }
         }
     }
 

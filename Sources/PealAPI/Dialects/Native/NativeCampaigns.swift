@@ -154,7 +154,7 @@ enum NativeExperiment {
     private static func json(_ look: ExperimentReport.Look) -> JSON {
         [
             "at": .string(look.at.description), "difference": json(look.difference), "interval": json(look.interval),
-            "lift": json(look.share(look.difference)),
+            "lift": json(look.lift?.value),
         ]
     }
 
