@@ -111,7 +111,7 @@ package struct ExperimentReport: Sendable {
     }
 
     /// What must not become worse because of good moments, in the order of `Guardrail.Measure`.
-    package var guardrails: [Guardrail] { Guardrail.Measure.allCases.map { Guardrail($0, self) } }
+    package var guardrails: [Guardrail] { Guardrail.Measure.allCases.map { Guardrail($0, facts) } }
 
     /// The totals of one arm's users with matured messages.
     package func totals(_ arm: Arm) -> (users: Int, messages: Int, opens: Int) {
