@@ -16,8 +16,8 @@ package struct Guardrail: Sendable, Hashable {
         case notificationsOff = "notifications_off"
     }
 
-    /// With fewer cases, a difference says nothing.
-    private static let casesMin = 10
+    /// With fewer cases to be expected in an arm, chance is too lopsided for standard errors.
+    private static let expectedMin = 5.0
     /// In standard errors. People look every day, so two would raise false alarms.
     private static let limit = 3.0
 
@@ -47,8 +47,10 @@ package struct Guardrail: Sendable, Hashable {
 
     /// Whether it is more frequent with good moments than chance explains.
     package var isWorse: Bool {
-        guard let difference, contextAware.cases + traditional.cases >= Self.casesMin else { return false }
-        return difference > Self.limit * standardError
+        let all = contextAware + traditional
+        guard let difference, let share = all.share else { return false }
+        let fewest = Double(min(contextAware.occasions, traditional.occasions))
+        return share * fewest >= Self.expectedMin && difference > Self.limit * standardError
     }
 
     /// The share of cases with good moments minus the share without; nil while an arm has no occasions.

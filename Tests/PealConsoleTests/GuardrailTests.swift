@@ -24,7 +24,7 @@ import Testing
         arguments: [
             (60, 1000, 20, 1000, true), (25, 1000, 20, 1000, false), (20, 1000, 60, 1000, false),
             (6, 20, 0, 20, false), (0, 0, 0, 0, false), (5, 5, 0, 0, false), (1000, 1000, 1000, 1000, false),
-            (19, 1900, 0, 100, false), (0, 0, 20, 20, false),
+            (19, 1900, 0, 100, false), (0, 0, 20, 20, false), (5, 50, 10, 950, false), (30, 250, 75, 4750, true),
         ])
     func worse(_ aware: Int, _ awareOf: Int, _ plain: Int, _ plainOf: Int, _ isWorse: Bool) {
         let guardrail = Self.guardrail(Self.independent(aware, of: awareOf), Self.independent(plain, of: plainOf))
@@ -123,11 +123,11 @@ import Testing
         #expect(trials.count { $0.byMessages } >= 12, "what the messages alone would suggest")
     }
 
-    @Test("rarely warns beside a holdout with few users")
-    func holdout() {
+    @Test("rarely warns if an arm has few users, such as a holdout", arguments: [0.95, 0.05])
+    func smallArm(share: Double) {
         let randomness = SeededRandomness(seed: 2)
-        let trials = (0..<200).map { _ in Trial(share: 0.95, factor: 1, randomness) }
-        #expect(trials.count { $0.byUsers } <= 3)
+        let trials = (0..<200).map { _ in Trial(share: share, factor: 1, randomness) }
+        #expect(trials.count { $0.byUsers } <= 5)
     }
 
     @Test("warns if people dismiss messages far more often")
