@@ -25,11 +25,20 @@ package struct ExperimentReport: Sendable {
         package let difference: Double
         /// Valid at all looks together.
         package let interval: ClosedRange<Double>
-        /// Opens per message in the traditional arm.
-        package let rate: Double
+        /// As a share of the traditional rate; nil without opens there.
+        package let lift: Lift?
+    }
 
-        /// A difference as a share of the traditional rate; nil without opens there.
-        package func share(_ value: Double) -> Double? { rate > 0 ? value / rate : nil }
+    /// The gain of good moments as a share of the traditional rate.
+    package struct Lift: Sendable, Hashable {
+        package let value: Double
+        /// Valid at all looks together.
+        package let interval: ClosedRange<Double>
+
+        fileprivate init?(_ comparison: ArmComparison) {
+            guard let interval = comparison.liftInterval() else { return nil }
+            (value, self.interval) = (comparison.lift, interval)
+        }
     }
 
     private static let looksMax = 60
@@ -67,15 +76,11 @@ package struct ExperimentReport: Sendable {
     private static func look(_ comparison: ArmComparison, day: Int64) -> Look {
         Look(
             at: Timestamp(milliseconds: (day + 1) * 86_400_000), difference: comparison.difference,
-            interval: comparison.interval(), rate: comparison.traditional.rate)
+            interval: comparison.interval(), lift: Lift(comparison))
     }
 
-    /// The lift with its interval, as shares of the traditional rate; nil without opens there.
-    package var lift: (value: Double, interval: ClosedRange<Double>)? {
-        guard let comparison, comparison.traditional.rate > 0 else { return nil }
-        let (interval, rate) = (comparison.interval(), comparison.traditional.rate)
-        return (comparison.lift, interval.lowerBound / rate...interval.upperBound / rate)
-    }
+    /// nil without opens in the traditional arm.
+    package var lift: Lift? { comparison.flatMap(Lift.init) }
 
     /// The share that the decision advises; nil while the experiment should continue as it is.
     package var advisedShare: Double? {
@@ -106,7 +111,7 @@ package struct ExperimentReport: Sendable {
     }
 
     /// What must not become worse because of good moments, in the order of `Guardrail.Measure`.
-    package var guardrails: [Guardrail] { Guardrail.Measure.allCases.map { Guardrail($0, self) } }
+    package var guardrails: [Guardrail] { Guardrail.Measure.allCases.map { Guardrail($0, facts) } }
 
     /// The totals of one arm's users with matured messages.
     package func totals(_ arm: Arm) -> (users: Int, messages: Int, opens: Int) {

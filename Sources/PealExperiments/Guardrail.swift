@@ -1,4 +1,4 @@
-internal import PealCore
+package import PealCore
 
 /// Something bad that happens to people of both arms, and whether good moments make it more frequent.
 package struct Guardrail: Sendable, Hashable {
@@ -16,58 +16,61 @@ package struct Guardrail: Sendable, Hashable {
         case notificationsOff = "notifications_off"
     }
 
-    /// How many of how many.
-    package struct Count: Sendable, Hashable {
-        package let count: Int
-        package let of: Int
-
-        package init(_ count: Int, of all: Int) {
-            self.count = count
-            self.of = all
-        }
-
-        /// nil of nothing.
-        package var share: Double? { of > 0 ? Double(count) / Double(of) : nil }
-    }
-
-    /// With fewer cases, a difference says nothing.
-    private static let casesMin = 10
+    /// With fewer cases to be expected in an arm, chance is too lopsided for standard errors.
+    private static let expectedMin = 5.0
     /// In standard errors. People look every day, so two would raise false alarms.
     private static let limit = 3.0
 
     package let measure: Measure
-    package let contextAware: Count
-    package let traditional: Count
+    package let contextAware: CaseSums
+    package let traditional: CaseSums
 
-    package init(_ measure: Measure, contextAware: Count, traditional: Count) {
+    package init(_ measure: Measure, contextAware: CaseSums, traditional: CaseSums) {
         self.measure = measure
         self.contextAware = contextAware
         self.traditional = traditional
     }
 
-    init(_ measure: Measure, _ report: ExperimentReport) {
-        func count(_ arm: Arm) -> Count {
-            let guards = report.facts.guards[arm] ?? .init()
-            let delivered = report.messages(arm, .phone) + report.messages(arm, .server)
-            switch measure {
-            case .failed:
-                let failed = report.messages(arm, .failed)
-                return Count(failed, of: delivered + failed)
-            case .dismissed: return Count(guards.dismissed, of: delivered)
-            case .noSession: return Count(guards.withoutSession, of: guards.observed)
-            case .appRemoved: return Count(guards.removed, of: guards.users)
-            case .notificationsOff: return Count(guards.muted, of: guards.reporting)
+    init(_ measure: Measure, _ facts: ExperimentFacts) {
+        func sums(_ arm: Arm) -> CaseSums {
+            let guards = facts.guards[arm] ?? .init()
+            return switch measure {
+            case .failed: guards.messages.failed
+            case .dismissed: guards.messages.dismissed
+            case .noSession: guards.messages.withoutSession
+            case .appRemoved: guards.removed
+            case .notificationsOff: guards.muted
             }
         }
-        self.init(measure, contextAware: count(.contextAware), traditional: count(.traditional))
+        self.init(measure, contextAware: sums(.contextAware), traditional: sums(.traditional))
     }
 
     /// Whether it is more frequent with good moments than chance explains.
     package var isWorse: Bool {
-        guard let aware = contextAware.share, let plain = traditional.share else { return false }
-        let (cases, all) = (contextAware.count + traditional.count, contextAware.of + traditional.of)
-        let share = Double(cases) / Double(all)
-        let error = (share * (1 - share) * (1 / Double(contextAware.of) + 1 / Double(traditional.of))).squareRoot()
-        return cases >= Self.casesMin && aware - plain > Self.limit * error
+        let all = contextAware + traditional
+        guard let difference, let share = all.share else { return false }
+        let fewest = Double(min(contextAware.occasions, traditional.occasions))
+        return share * fewest >= Self.expectedMin && difference > Self.limit * standardError
+    }
+
+    /// The share of cases with good moments minus the share without; nil while an arm has no occasions.
+    package var difference: Double? {
+        guard let aware = contextAware.share, let plain = traditional.share else { return nil }
+        return aware - plain
+    }
+
+    /// The standard error of `difference` if the arms do not differ, with users as units, by the delta method. The
+    /// variance between users is that of both arms together: an arm with few users, such as a holdout, often has no
+    /// cases at all, and would seem to have no variance.
+    package var standardError: Double {
+        let all = contextAware + traditional
+        guard all.users > 1, let share = all.share else { return 0 }
+        let residuals =
+            Double(all.squaredCases) - 2 * share * Double(all.products) + share * share * Double(all.squaredOccasions)
+        let variance = max(residuals, 0) / Double(all.users - 1)
+        func part(_ arm: CaseSums) -> Double {
+            arm.occasions > 0 ? Double(arm.users) / (Double(arm.occasions) * Double(arm.occasions)) : 0
+        }
+        return (variance * (part(contextAware) + part(traditional))).squareRoot()
     }
 }

@@ -5,6 +5,12 @@ import Testing
 
 @Suite("Packed bytes")
 struct CodingTests {
+    private static let cases: MessageCases = {
+        var cases = MessageCases()
+        cases.add(.init(failed: 1, delivered: 20, dismissed: 3, observed: 300, withoutSession: 200), to: .init())
+        return cases
+    }()
+
     @Test("counts and key lists are read back unchanged, even at their limits")
     func roundTrip() throws {
         var counts = OutcomeCounts()
@@ -17,6 +23,8 @@ struct CodingTests {
         #expect(try CountsCoding.decode(CountsCoding.encode(counts)) == counts)
         let routes: [Route: OutcomeCounts] = [.fcm: counts, .apnsProduction: .init()]
         #expect(try CountsCoding.decodeRoutes(CountsCoding.encode(routes)) == routes)
+        let cases = Self.cases
+        #expect(try MessageCasesCoding.decode(MessageCasesCoding.encode(cases)) == cases)
         for keys: [DeviceKey] in [[], [1], [1, 2, 3, 1000], [5, .max]] {
             #expect(try KeyListCoding.decode(KeyListCoding.encode(keys)) == keys)
         }
@@ -32,6 +40,9 @@ struct CodingTests {
             #expect(throws: PealError.self) { try CountsCoding.decode(Array(bytes.prefix(count))) }
         }
         #expect(throws: PealError.self) { try CountsCoding.decode([99] + bytes.dropFirst()) }
+        let sums = MessageCasesCoding.encode(Self.cases)
+        #expect(throws: PealError.self) { try MessageCasesCoding.decode(sums.dropLast()) }
+        #expect(throws: PealError.self) { try MessageCasesCoding.decode([99] + sums.dropFirst()) }
         #expect(throws: PealError.self) { try KeyListCoding.decode([0xFF]) }
         #expect(throws: PealError.self) { try KeyListCoding.decode(Array(repeating: 0xFF, count: 11)) }
         #expect(throws: PealError.self) { try PredicateCoding.decode([1, 0, 0xFF, 0xFF, 0xFF, 0xFF]) }
@@ -79,6 +90,7 @@ struct CodingTests {
             routes \(Hex.encode(CountsCoding.encode([.fcm: counts])))
             keys \(Hex.encode(KeyListCoding.encode([1, 2, 500])))
             predicate \(Hex.encode(PredicateCoding.encode(predicate)))
+            cases \(Hex.encode(MessageCasesCoding.encode(Self.cases)))
 
             """
         try Golden.check("stored-forms.txt", text)

@@ -79,8 +79,7 @@ struct FigureStoreTests {
     private static func summary(_ report: ExperimentReport) -> String {
         let arms = Arm.allCases.map { arm in
             "\(arm) \(report.totals(arm)) \(ExperimentFacts.Way.allCases.map { report.messages(arm, $0) }) "
-                + "\(report.delays(arm)) \(report.facts.guards[arm]?.observed ?? 0) "
-                + "\(report.facts.guards[arm]?.withoutSession ?? 0)"
+                + "\(report.delays(arm)) \(report.facts.guards[arm]?.messages ?? .init())"
         }
         let looks = report.looks.map { "\($0.at) \(rounded($0.difference)) \(rounded($0.interval.upperBound))" }
         return """
@@ -125,9 +124,10 @@ struct FigureStoreTests {
         let (totals, experiment) = (try await Self.totals(fixture), try await Self.experiment(fixture))
         #expect(totals.messages == 2 && totals.total.accepted == 40 && totals.receipts[.opened] == 6 + 10)
         let arms = Arm.allCases.map { experiment.totals($0) }
-        let guards = experiment.facts.guards.values
-        #expect(guards.reduce(0) { $0 + $1.observed } == 20, "both messages to the ten phones that report")
-        #expect(guards.reduce(0) { $0 + $1.withoutSession } == 10, "the second message")
+        let sessions = experiment.facts.guards.values.reduce(CaseSums()) { $0 + $1.messages.withoutSession }
+        #expect(sessions.occasions == 20 && sessions.users == 10, "both messages to the ten phones that report")
+        #expect(sessions.squaredOccasions == 10 * 2 * 2)
+        #expect(sessions.cases == 10 && sessions.squaredCases == 10 && sessions.products == 20, "the second message")
         #expect(arms.reduce(0) { $0 + $1.users } == 20 && arms.reduce(0) { $0 + $1.opens } == 16)
         #expect(arms.allSatisfy { $0.users > 1 } && experiment.looks.count == 2)
         #expect(Arm.allCases.flatMap { experiment.delays($0) }.reduce(0, +) == 16)
@@ -162,7 +162,7 @@ struct FigureStoreTests {
             ExperimentTable.matured("", since: nil, app: 1, by: Timestamp(milliseconds: 1)),
             ExperimentTable.deliveries(.campaign("", since: Timestamp(milliseconds: 1)), app: 1),
             ExperimentTable.delays(.campaign("", since: nil), app: 1),
-            ExperimentTable.sessions(.campaign("", since: nil), app: 1, by: Timestamp(milliseconds: 1)),
+            ExperimentTable.cases("", since: nil, app: 1, by: Timestamp(milliseconds: 1)),
         ])
     func plan(_ statement: SQL) async throws {
         let steps = try await QueryPlanTests.steps(of: statement)
@@ -247,14 +247,15 @@ struct FigureStoreTests {
                 UPDATE device SET state = 0, retired_at = \(now), retired_reason = \(DeviceTable.addressMoved)
                 WHERE app = \(app) AND seq = \(4)
                 """)
-            try connection.execute("UPDATE moment SET state = \(code: Moment.State.dismissed) WHERE device > \(15)")
+            try connection.execute("UPDATE moment SET state = \(code: Moment.State.dismissed) WHERE device > \(14)")
+            try connection.execute("UPDATE moment SET cancel_requested = 1 WHERE device = \(20)")
         }
-        func guards() async throws -> [Int] {
+        func guards() async throws -> [Int64] {
             let found = try await Self.experiment(fixture).facts.guards.values
-            let sum = { (value: (ExperimentFacts.Guards) -> Int) in found.reduce(0) { $0 + value($1) } }
-            return [sum(\.users), sum(\.removed), sum(\.dismissed)]
+            let sum = { (value: (ExperimentFacts.Guards) -> Int64) in found.reduce(0) { $0 + value($1) } }
+            return [sum(\.removed.users), sum(\.removed.cases), sum(\.messages.dismissed.cases)]
         }
-        #expect(try await guards() == [20, 3, 5])
+        #expect(try await guards() == [20, 3, 5], "without the one that was cancelled too late")
         fixture.time.advance(by: .seconds(2 * 86_400))
         try await fixture.pruneAll()
         #expect(try await guards() == [20, 3, 5], "dismissals are among the sums")

@@ -138,6 +138,46 @@ struct ExperimentTests {
         #expect(ExperimentDecision(comparison, isRatioSound: true) == (count < 10 ? .undecided : .promote))
     }
 
+    @Test(
+        "have a lift with an interval that agrees with that of the difference",
+        arguments: [-0.6, -0.1, 0, 0.1, 0.6, 3])
+    func liftInterval(lift: Double) throws {
+        for (count, seed) in [(40, 1), (400, 2), (4000, 3)] as [(Int, UInt64)] {
+            let comparison = try #require(ArmComparison(users(count, lift: lift, seed: seed)))
+            let interval = try #require(comparison.liftInterval())
+            #expect(interval.contains(comparison.lift) && interval.lowerBound >= -1)
+            #expect(interval.contains(0) == comparison.interval().contains(0))
+            #expect(interval.upperBound <= max(10, 10 * comparison.lift))
+        }
+        let unopened = [ExperimentAssignment.Arm.contextAware, .traditional].flatMap { arm in
+            [ExperimentUser](repeating: ExperimentUser(arm: arm, messages: 1, opens: 0), count: 20)
+        }
+        #expect(try #require(ArmComparison(unopened)).liftInterval() == nil)
+    }
+
+    @Test("have a lift whose interval contains the truth, even beside a holdout whose rate is uncertain")
+    func liftCoverage() throws {
+        var chance = Chance(11)
+        var (missed, missedWithoutRate) = (0, 0)
+        for _ in 0..<200 {
+            // 80 % more opens in the larger arm.
+            let people = (0..<600).map { index in
+                let rate = 0.01 + 0.2 * chance.unit()
+                let arm: ExperimentAssignment.Arm = index % 20 == 0 ? .traditional : .contextAware
+                let real = arm == .contextAware ? 1.8 * rate : rate
+                return ExperimentUser(
+                    arm: arm, messages: 10, opens: (0..<10).count { _ in chance.unit() < real })
+            }
+            let comparison = try #require(ArmComparison(people))
+            guard let interval = comparison.liftInterval(alpha: 0.3) else { continue }
+            if !interval.contains(0.8) { missed += 1 }
+            let (difference, rate) = (comparison.interval(alpha: 0.3), comparison.traditional.rate)
+            if !difference.contains(0.8 * rate) { missedWithoutRate += 1 }
+        }
+        #expect(missed <= 60, "nominally 30 % at all looks together")
+        #expect(missedWithoutRate > missed)
+    }
+
     @Test("keep a holdout after a promotion")
     func holdout() {
         #expect(ExperimentDecision.promote.shareAfterwards == 0.95)

@@ -165,7 +165,7 @@ struct ExperimentSections {
         table.rows = report.guardrails.map { item in
             [
                 "<strong>\(texts.measure(item.measure))</strong>", rate(item.contextAware), rate(item.traditional),
-                item.contextAware.of == 0 || item.traditional.of == 0
+                item.difference == nil
                     ? call.badge(texts[.noData], "dim")
                     : call.badge(texts[item.isWorse ? .worse : .notWorse], item.isWorse ? "bad" : "good"),
             ]
@@ -179,11 +179,11 @@ struct ExperimentSections {
     }
 
     /// Cases per thousand, with the numbers behind it.
-    private func rate(_ count: Guardrail.Count) -> HTML {
-        guard let share = count.share else { return "<span class=\"none\">–</span>" }
+    private func rate(_ sums: CaseSums) -> HTML {
+        guard let share = sums.share else { return "<span class=\"none\">–</span>" }
         return """
             <span><span class="number">\(texts.perThousand(share))</span> \
-            <span class="hint">\(texts(.countOf, texts.number(count.count), texts.number(count.of)))</span></span>
+            <span class="hint">\(texts(.countOf, texts.number(Int(sums.cases)), texts.number(Int(sums.occasions))))</span></span>
             """
     }
 
@@ -274,10 +274,7 @@ struct LiftChart: Sendable {
 
     private var points: [Point] {
         looks.compactMap { look in
-            guard let value = look.share(look.difference), let low = look.share(look.interval.lowerBound),
-                let high = look.share(look.interval.upperBound)
-            else { return nil }
-            return (look.at, low, value, high)
+            look.lift.map { (look.at, $0.interval.lowerBound, $0.value, $0.interval.upperBound) }
         }
     }
 

@@ -52,11 +52,13 @@ package struct ExperimentFacts: Sendable, Hashable {
         package let day: Int64
         package let arm: Arm
         package let sums: ExperimentSums
+        package let cases: MessageCases
 
-        package init(day: Int64, arm: Arm, sums: ExperimentSums) {
+        package init(day: Int64, arm: Arm, sums: ExperimentSums, cases: MessageCases = .init()) {
             self.day = day
             self.arm = arm
             self.sums = sums
+            self.cases = cases
         }
     }
 
@@ -132,20 +134,12 @@ package struct ExperimentFacts: Sendable, Hashable {
 
     /// What may become worse for the users of an arm although more messages are opened.
     package struct Guards: Sendable, Hashable {
-        /// Users who were assigned to the arm.
-        package var users = 0
-        /// Messages that people dismissed.
-        package var dismissed = 0
-        /// Matured messages to devices that report when the app is opened: with context sharing.
-        package var observed = 0
-        /// How many of these were followed by a day in which the app was not opened.
-        package var withoutSession = 0
-        /// Devices from which the app was removed since the experiment began, as long as they are stored.
-        package var removed = 0
-        /// Active devices with the SDK.
-        package var reporting = 0
-        /// How many of these have users who do not allow notifications.
-        package var muted = 0
+        package var messages = MessageCases()
+        /// Devices from which the app was removed since the experiment began, as long as they are stored. Each user who
+        /// was assigned to the arm is one occasion.
+        package var removed = CaseSums()
+        /// Devices whose users do not allow notifications, among active ones with the SDK.
+        package var muted = CaseSums()
 
         package init() {}
     }

@@ -138,8 +138,8 @@ struct WorldExperiment: Codable {
         }
         (world, seed) = (name, settings.seed)
         estimatedLift = last?.lift ?? 0
-        let rate = last?.traditional.rate ?? 1
-        (low, high) = ((last?.interval().lowerBound ?? 0) / rate, (last?.interval().upperBound ?? 0) / rate)
+        let interval = last?.liftInterval()
+        (low, high) = (interval?.lowerBound ?? 0, interval?.upperBound ?? 0)
         (decision, day) = (decided?.0 ?? .undecided, decided?.1)
     }
 

@@ -71,5 +71,6 @@ extension Migration {
         Migration(version: 25, statements: SchemaPriors.statements),
         Migration(version: 26, statements: SchemaRemainders.statements),
         Migration(version: 27, statements: SchemaWaits.statements),
+        Migration(version: 28, statements: SchemaCases.statements),
     ]
 }

@@ -297,6 +297,18 @@ enum SchemaPriors {
         }
 }
 
+/// What became of users' messages, and the sums that compare the arms by it.
+enum SchemaCases {
+    /// Zeros, and no `cases`, are what is unknown of messages that are in the sums already.
+    static let statements =
+        ["failed", "delivered", "dismissed", "observed", "without_session"].map {
+            "ALTER TABLE experiment_arm ADD COLUMN \($0) BIGINT NOT NULL DEFAULT 0"
+        } + [
+            "ALTER TABLE experiment_sum ADD COLUMN cases {bytes}",
+            "DELETE FROM experiment_count WHERE name IN ('dismissed', 'observed', 'without_session')",
+        ]
+}
+
 /// Changes that requests began, found by when they are due and by what they concern; what a device shared about a
 /// message; and slices that wait for a retry, without those that only wait for a time of their rules.
 enum SchemaRemainders {

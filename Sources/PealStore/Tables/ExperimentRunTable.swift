@@ -66,7 +66,8 @@ extension ExperimentTable {
         _ user: String, to arm: Arm, prior: Int64, _ campaign: String, app: AppKey, now: Timestamp
     ) -> SQL {
         let changing: [ColumnValue] = [
-            ("arm", arm), ("assigned_at", now), ("messages", 0), ("opens", 0), ("prior", prior),
+            ("arm", arm), ("assigned_at", now), ("messages", 0), ("opens", 0), ("prior", prior), ("failed", 0),
+            ("delivered", 0), ("dismissed", 0), ("observed", 0), ("without_session", 0),
         ]
         return """
             INSERT INTO experiment_arm \(row: ["app": app, "campaign_id": campaign, "user_id": user], changing)

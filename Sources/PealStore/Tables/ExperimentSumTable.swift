@@ -4,10 +4,18 @@ internal import PealCore
 enum ExperimentSumTable {
     static let columns: Columns = """
         users, messages, opens, squared_messages, products, squared_opens, expected, expected_messages,
-            expected_opens, squared_expected
+            expected_opens, squared_expected, cases
         """
 
-    static func sums(_ row: inout RowReader) throws -> ExperimentSums {
+    /// An arm's sums at the end of a day.
+    static func past(_ arm: Arm, day: Int64, _ row: inout RowReader) throws -> ExperimentFacts.Past {
+        let sums = try sums(&row)
+        let cases: [UInt8]? = try row.next()
+        return ExperimentFacts.Past(
+            day: day, arm: arm, sums: sums, cases: try cases.map(MessageCasesCoding.decode) ?? .init())
+    }
+
+    private static func sums(_ row: inout RowReader) throws -> ExperimentSums {
         var sums = ExperimentSums()
         sums.users = try row.next()
         sums.messages = try row.next()
@@ -31,7 +39,8 @@ enum ExperimentSumTable {
             ("squared_messages", sums.squaredMessages), ("products", sums.products),
             ("squared_opens", sums.squaredOpens), ("expected", sums.expected),
             ("expected_messages", sums.expectedMessages), ("expected_opens", sums.expectedOpens),
-            ("squared_expected", sums.squaredExpected), ("pruned_at", now),
+            ("squared_expected", sums.squaredExpected), ("cases", MessageCasesCoding.encode(past.cases)),
+            ("pruned_at", now),
         ]
         return """
             INSERT INTO experiment_sum \(row: [
@@ -94,9 +103,34 @@ enum ExperimentSumTable {
     /// The name of a way or a class of delays in `experiment_count`.
     static func name(_ way: ExperimentFacts.Way) -> String { "way.\(way.rawValue)" }
     static func name(delay index: Int) -> String { "delay.\(index)" }
-    static let dismissed = "dismissed"
-    static let observed = "observed"
-    static let withoutSession = "without_session"
+}
+
+/// The sums of guardrails: a version, and six numbers for each of the three.
+enum MessageCasesCoding {
+    private static let version: UInt8 = 1
+
+    static func encode(_ cases: MessageCases) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(version)
+        for sums in [cases.failed, cases.dismissed, cases.withoutSession] {
+            for number in [
+                sums.users, sums.cases, sums.occasions, sums.squaredCases, sums.products, sums.squaredOccasions,
+            ] { writer.varint(UInt64(bitPattern: number)) }
+        }
+        return writer.bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> MessageCases {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == version else { throw PealError.damaged("the sums of guardrails") }
+        var cases = MessageCases()
+        for sums in [\MessageCases.failed, \.dismissed, \.withoutSession] {
+            for number in [
+                \CaseSums.users, \.cases, \.occasions, \.squaredCases, \.products, \.squaredOccasions,
+            ] { cases[keyPath: sums][keyPath: number] = Int64(bitPattern: try reader.varint()) }
+        }
+        return cases
+    }
 }
 
 extension StoreSession {
@@ -105,12 +139,12 @@ extension StoreSession {
     /// In ascending order of day.
     func pastSums(_ key: ExperimentKey) throws -> [ExperimentFacts.Past] {
         try connection.all(ExperimentSumTable.all(key)) { row in
-            ExperimentFacts.Past(
-                day: try row.next(), arm: try row.next(), sums: try ExperimentSumTable.sums(&row))
+            let (day, arm): (Int64, Arm) = (try row.next(), try row.next())
+            return try ExperimentSumTable.past(arm, day: day, &row)
         }
     }
 
-    /// Adds ways, delays and dismissals of messages that are in the sums.
+    /// Adds ways and delays of messages that are in the sums.
     func addPastCounts(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
         var counts: [Arm: [String: Int]] = [:]
         try connection.query(ExperimentSumTable.counts(key)) { row in
@@ -126,9 +160,6 @@ extension StoreSession {
                 guard let count = counts[ExperimentSumTable.name(delay: index)] else { continue }
                 facts.delays.append(.init(arm: arm, index: index, opens: count))
             }
-            facts.guards[arm, default: .init()].dismissed += counts[ExperimentSumTable.dismissed] ?? 0
-            facts.guards[arm, default: .init()].observed += counts[ExperimentSumTable.observed] ?? 0
-            facts.guards[arm, default: .init()].withoutSession += counts[ExperimentSumTable.withoutSession] ?? 0
         }
     }
 
@@ -154,18 +185,17 @@ extension StoreSession {
         else { return 0 }
         let key = ExperimentKey(app: app, campaign: campaign, salt: experiment.salt)
         try connection.post(
-            counts(of: id, app: app, now: now).map {
+            counts(of: id, app: app).map {
                 ExperimentSumTable.count($0.name, $0.arm, $0.count, key, now: now)
             })
-        let outcomes = try connection.all(ExperimentTable.outcomes(of: id, app: app)) { row in
+        let outcomes = try connection.all(ExperimentTable.outcomes(of: id, app: app, by: now)) { row in
             UserOutcome(
                 user: try row.next(), arm: try row.next(), day: try row.next(), opens: try row.next(),
-                former: try ExperimentTable.sum(&row))
+                former: try ExperimentTable.sum(&row), cases: try ExperimentTable.cases(&row),
+                formerCases: try ExperimentTable.cases(&row))
         }
         try connection.execute(
-            outcomes.map {
-                ExperimentTable.count(messages: 1, opens: $0.opens, of: $0.user, campaign, app: app)
-            })
+            outcomes.map { ExperimentTable.count(opens: $0.opens, $0.cases, of: $0.user, campaign, app: app) })
         guard let day = outcomes.map(\.day).max() else { return 0 }
         for arm in Arm.allCases {
             let own = outcomes.filter { $0.arm == arm }
@@ -177,16 +207,10 @@ extension StoreSession {
     }
 
     /// What the message adds to the counters of its experiment.
-    private func counts(
-        of id: MessageID, app: AppKey, now: Timestamp
-    ) throws -> [(name: String, arm: Arm, count: Int)] {
+    private func counts(of id: MessageID, app: AppKey) throws -> [(name: String, arm: Arm, count: Int)] {
         var counts: [(name: String, arm: Arm, count: Int)] = []
-        let delivered = try deliveries(.message(id), app: app)
-        for found in delivered.ways { counts.append((ExperimentSumTable.name(found.way), found.arm, found.messages)) }
-        for (arm, count) in delivered.dismissed { counts.append((ExperimentSumTable.dismissed, arm, count)) }
-        for (arm, count) in try sessions(.message(id), app: app, now: now) {
-            counts.append((ExperimentSumTable.observed, arm, count.observed))
-            counts.append((ExperimentSumTable.withoutSession, arm, count.without))
+        for found in try deliveries(.message(id), app: app) {
+            counts.append((ExperimentSumTable.name(found.way), found.arm, found.messages))
         }
         for found in try delays(.message(id), app: app) {
             counts.append((ExperimentSumTable.name(delay: found.index), found.arm, found.opens))
@@ -209,6 +233,8 @@ extension StoreSession {
         let day: Int64
         let opens: Int64
         let former: ExperimentSums.User
+        let cases: MessageCases.User
+        let formerCases: MessageCases.User
     }
 
     /// Messages are added approximately in the order of their days; an earlier one counts with the last day.
@@ -217,17 +243,20 @@ extension StoreSession {
         now: Timestamp
     ) throws {
         let newest = try connection.first(ExperimentSumTable.newest(arm, key)) { row in
-            ExperimentFacts.Past(day: try row.next(), arm: arm, sums: try ExperimentSumTable.sums(&row))
+            let day: Int64 = try row.next()
+            return try ExperimentSumTable.past(arm, day: day, &row)
         }
         var sums = newest?.sums ?? ExperimentSums()
+        var cases = newest?.cases ?? MessageCases()
         for outcome in outcomes {
+            cases.add(outcome.cases, to: outcome.formerCases)
             var user = outcome.former
             sums.remove(user)
             user.messages += 1
             user.opens += outcome.opens
             sums.add(user)
         }
-        let past = ExperimentFacts.Past(day: max(day, newest?.day ?? day), arm: arm, sums: sums)
+        let past = ExperimentFacts.Past(day: max(day, newest?.day ?? day), arm: arm, sums: sums, cases: cases)
         try connection.execute(ExperimentSumTable.put(past, key, run, now: now))
     }
 }

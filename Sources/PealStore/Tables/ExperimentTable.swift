@@ -19,9 +19,11 @@ enum ExperimentTable {
     }
 
     /// Each user's part in a matured message, with what is in the sums of the same user.
-    static func outcomes(of message: MessageID, app: AppKey) -> SQL {
+    static func outcomes(of message: MessageID, app: AppKey, by end: Timestamp) -> SQL {
         """
-        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), \(isOpened), \(sum)
+        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), \(isOpened), \(sum),
+            \(isFailed), \(isDelivered), \(isDismissed), \(isObserved(by: end)), \(isWithoutSession(by: end)),
+            \(pastCases)
         FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
             LEFT JOIN experiment_arm e ON e.app = g.app AND e.campaign_id = g.campaign_id AND e.user_id = m.user_id
         WHERE \(belongs(.message(message), app)) AND \(counts)
@@ -35,12 +37,42 @@ enum ExperimentTable {
         ExperimentSums.User(messages: try row.next(), opens: try row.next(), prior: try row.next())
     }
 
-    /// Adds messages to the totals of their user.
+    /// What became of each user's messages that are not in the sums, with what is in the sums of the same user.
+    static func cases(_ campaign: String, since start: Timestamp?, app: AppKey, by end: Timestamp) -> SQL {
+        """
+        SELECT u.arm, u.failed, u.delivered, u.dismissed, u.observed, u.without_session, \(pastCases)
+        FROM (
+            SELECT m.user_id AS user_id, m.arm AS arm, SUM(\(isFailed)) AS failed, SUM(\(isDelivered)) AS delivered,
+                SUM(\(isDismissed)) AS dismissed, SUM(\(isObserved(by: end))) AS observed,
+                SUM(\(isWithoutSession(by: end))) AS without_session
+            FROM \(messages(.campaign(campaign, since: start), app)) AND \(counts)
+            GROUP BY 1, 2) AS u
+            LEFT JOIN experiment_arm e
+                ON e.app = \(app) AND e.campaign_id = \(campaign) AND e.user_id = u.user_id
+        """
+    }
+
+    /// What is in the sums of a user `e`, for guardrails.
+    private static let pastCases: SQL = """
+        COALESCE(e.failed, 0), COALESCE(e.delivered, 0), COALESCE(e.dismissed, 0), COALESCE(e.observed, 0),
+            COALESCE(e.without_session, 0)
+        """
+
+    static func cases(_ row: inout RowReader) throws -> MessageCases.User {
+        MessageCases.User(
+            failed: try row.next(), delivered: try row.next(), dismissed: try row.next(), observed: try row.next(),
+            withoutSession: try row.next())
+    }
+
+    /// Adds a message to the totals of its user.
     static func count(
-        messages: Int64, opens: Int64, of user: String, _ campaign: String, app: AppKey
+        opens: Int64, _ cases: MessageCases.User, of user: String, _ campaign: String, app: AppKey
     ) -> SQL {
         """
-        UPDATE experiment_arm SET messages = messages + \(messages), opens = opens + \(opens)
+        UPDATE experiment_arm SET messages = messages + 1, opens = opens + \(opens),
+            failed = failed + \(cases.failed), delivered = delivered + \(cases.delivered),
+            dismissed = dismissed + \(cases.dismissed), observed = observed + \(cases.observed),
+            without_session = without_session + \(cases.withoutSession)
         WHERE app = \(app) AND campaign_id = \(campaign) AND user_id = \(user)
         """
     }
@@ -104,23 +136,34 @@ enum ExperimentTable {
             """
     }
 
-    /// Matured messages to devices that report when the app is opened, and those of them after which it was not opened
-    /// for a day, by arm. Devices report only the hour, so the one in which the message was sent counts.
-    static func sessions(_ scope: Scope, app: AppKey, by end: Timestamp) -> SQL {
+    private static let isFailed: SQL = "CASE WHEN m.state = \(code: Moment.State.failed) THEN 1 ELSE 0 END"
+    private static let isDismissed: SQL = "CASE WHEN m.state = \(code: Moment.State.dismissed) THEN 1 ELSE 0 END"
+    private static let isDelivered: SQL = """
+        CASE WHEN m.state IN (\(code: Moment.State.sent), \(code: Moment.State.shown), \(code: Moment.State.opened),
+            \(code: Moment.State.dismissed)) THEN 1 ELSE 0 END
+        """
+
+    /// 1 for a moment `m` that has matured, on a device that reports when the app is opened; otherwise 0.
+    private static func isObserved(by end: Timestamp) -> SQL {
+        "CASE WHEN m.deadline <= \(end - maturity) AND EXISTS (\(appOpened)) THEN 1 ELSE 0 END"
+    }
+
+    /// 1 for an observed moment `m` after which the app was not opened for a day. Devices report only the hour, so the
+    /// one in which the message was sent counts.
+    private static func isWithoutSession(by end: Timestamp) -> SQL {
         let start: SQL = "COALESCE(g.start_at, g.created_at)"
-        let opened: SQL = """
-            SELECT 1 FROM device_event v WHERE v.app = m.app AND v.seq = m.device
-                AND v.kind = \(code: DeviceEvent.Kind.appOpened)
-            """
         return """
-            SELECT m.arm, COUNT(*), SUM(CASE WHEN EXISTS (
-                \(opened) AND v.at >= \(start) - \(start) % \(hourMilliseconds)
+            CASE WHEN m.deadline <= \(end - maturity) AND EXISTS (\(appOpened)) AND NOT EXISTS (
+                \(appOpened) AND v.at >= \(start) - \(start) % \(hourMilliseconds)
                     AND v.at < \(start) + \(maturityMilliseconds)
-            ) THEN 0 ELSE 1 END)
-            FROM \(messages(scope, app)) AND m.deadline <= \(end - maturity) AND \(counts) AND EXISTS (\(opened))
-            GROUP BY m.arm
+            ) THEN 1 ELSE 0 END
             """
     }
+
+    private static let appOpened: SQL = """
+        SELECT 1 FROM device_event v WHERE v.app = m.app AND v.seq = m.device
+            AND v.kind = \(code: DeviceEvent.Kind.appOpened)
+        """
 
     static func users(_ campaign: String, since start: Timestamp?, app: AppKey) -> SQL {
         """
@@ -129,19 +172,23 @@ enum ExperimentTable {
         """
     }
 
-    /// The active devices of the experiment's users by arm, class and whether they allow notifications; NULL for those
-    /// without the SDK. `CROSS JOIN` makes SQLite begin with the experiment's users instead of all devices of the app.
+    /// Each user's active devices: all, those with the SDK and how many of these do not allow notifications, and those
+    /// that are available and unavailable. `CROSS JOIN` makes SQLite begin with the experiment's users instead of all
+    /// devices of the app.
     static func devices(_ campaign: String, since start: Timestamp?, app: AppKey) -> SQL {
         """
-        SELECT e.arm, i.class, i.capabilities & \(Installation.Capabilities.alerts.rawValue), COUNT(*)
+        SELECT e.arm, COUNT(*), COUNT(i.class),
+            SUM(CASE WHEN (i.capabilities & \(Installation.Capabilities.alerts.rawValue)) = 0 THEN 1 ELSE 0 END),
+            SUM(CASE WHEN i.class = \(DeviceClassification.available.rawValue) THEN 1 ELSE 0 END),
+            SUM(CASE WHEN i.class = \(DeviceClassification.unavailable.rawValue) THEN 1 ELSE 0 END)
         FROM experiment_arm e CROSS JOIN device d LEFT JOIN installation i ON i.app = d.app AND i.seq = d.seq
         WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.app = e.app AND d.user_id = e.user_id
             AND d.state = \(code: DeviceTable.State.active)\(assigned(since: start))
-        GROUP BY 1, 2, 3
+        GROUP BY e.user_id, e.arm
         """
     }
 
-    /// Devices that push networks reported as gone during a run, by arm.
+    /// Devices that push networks reported as gone during a run, of each user who has some.
     static func removedDevices(_ campaign: String, app: AppKey, _ run: RunRow) -> SQL {
         """
         SELECT e.arm, COUNT(*)
@@ -150,7 +197,7 @@ enum ExperimentTable {
             AND u.state = \(code: DeviceTable.State.retired) AND d.app = u.app AND d.seq = u.seq
             AND d.retired_at >= \(run.startedAt) AND d.retired_reason <> \(DeviceTable.addressMoved)
             \(assigned(since: run.changedAt))
-        GROUP BY e.arm
+        GROUP BY e.user_id, e.arm
         """
     }
 
@@ -205,15 +252,14 @@ extension StoreSession {
         let scope = ExperimentTable.Scope.campaign(campaign, since: row.changedAt)
         var facts = ExperimentFacts(
             try run(row, app: app), users: try maturedUsers(campaign, since: row.changedAt, app: app, now: now))
-        let found = try deliveries(scope, app: app)
-        facts.deliveries = found.ways
-        for (arm, count) in found.dismissed { facts.guards[arm, default: .init()].dismissed += count }
+        facts.deliveries = try deliveries(scope, app: app)
         facts.delays = try delays(scope, app: app)
-        for (arm, count) in try sessions(scope, app: app, now: now) {
-            facts.guards[arm, default: .init()].observed += count.observed
-            facts.guards[arm, default: .init()].withoutSession += count.without
-        }
         try addPast(ExperimentKey(app: app, campaign: campaign, salt: row.salt), to: &facts)
+        let cases = ExperimentTable.cases(campaign, since: row.changedAt, app: app, by: now)
+        try connection.query(cases) { row in
+            let (arm, messages): (Arm, MessageCases.User) = (try row.next(), try ExperimentTable.cases(&row))
+            facts.guards[arm, default: .init()].messages.add(messages, to: try ExperimentTable.cases(&row))
+        }
         try addPeople(campaign, row, app: app, to: &facts)
         return facts
     }
@@ -223,26 +269,22 @@ extension StoreSession {
         _ campaign: String, _ run: ExperimentTable.RunRow, app: AppKey, to facts: inout ExperimentFacts
     ) throws {
         try connection.query(ExperimentTable.users(campaign, since: run.changedAt, app: app)) { row in
-            let arm: Arm = try row.next()
-            facts.guards[arm, default: .init()].users = try row.next()
+            let (arm, count): (Arm, Int64) = (try row.next(), try row.next())
+            facts.guards[arm, default: .init()].removed = CaseSums(users: count)
         }
         try connection.query(ExperimentTable.removedDevices(campaign, app: app, run)) { row in
-            let arm: Arm = try row.next()
-            facts.guards[arm, default: .init()].removed = try row.next()
+            let (arm, count): (Arm, Int64) = (try row.next(), try row.next())
+            facts.guards[arm, default: .init()].removed.remove(cases: 0, of: 1)
+            facts.guards[arm, default: .init()].removed.add(cases: count, of: 1)
         }
         try connection.query(ExperimentTable.devices(campaign, since: run.changedAt, app: app)) { row in
-            let (arm, name): (Arm, String?) = (try row.next(), try row.next())
-            let (alerts, count): (Int64?, Int) = (try row.next(), try row.next())
-            if let alerts {
-                facts.guards[arm, default: .init()].reporting += count
-                if alerts == 0 { facts.guards[arm, default: .init()].muted += count }
-            }
-            switch name.map({ DeviceClassification(rawValue: $0) ?? .unknown }) {
-            case nil: facts.devices.withoutSDK += count
-            case .available: facts.devices.available += count
-            case .unknown: facts.devices.unknown += count
-            case .unavailable: facts.devices.unavailable += count
-            }
+            let (arm, count, reporting): (Arm, Int, Int64) = (try row.next(), try row.next(), try row.next())
+            facts.guards[arm, default: .init()].muted.add(cases: try row.next(), of: reporting)
+            let (available, unavailable): (Int, Int) = (try row.next(), try row.next())
+            facts.devices.withoutSDK += count - Int(reporting)
+            facts.devices.available += available
+            facts.devices.unavailable += unavailable
+            facts.devices.unknown += Int(reporting) - available - unavailable
         }
     }
 
@@ -281,6 +323,7 @@ extension StoreSession {
 
     private func addPast(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
         facts.past = try pastSums(key)
+        for past in facts.past { facts.guards[past.arm, default: .init()].messages = past.cases }
         try addPastCounts(key, to: &facts)
         facts.changes = try shareChanges(of: key.campaign, app: key.app)
     }
@@ -291,38 +334,20 @@ extension StoreSession {
         }
     }
 
-    /// Messages after which people could be observed, and those after which they did not open the app for a day.
-    func sessions(
-        _ scope: ExperimentTable.Scope, app: AppKey, now: Timestamp
-    ) throws -> [Arm: (observed: Int, without: Int)] {
-        var counts: [Arm: (observed: Int, without: Int)] = [:]
-        try connection.query(ExperimentTable.sessions(scope, app: app, by: now)) { row in
-            let arm: Arm = try row.next()
-            counts[arm] = (observed: try row.next(), without: try row.next())
-        }
-        return counts
-    }
-
-    /// How messages got to people, and how many they dismissed.
-    func deliveries(
-        _ scope: ExperimentTable.Scope, app: AppKey
-    ) throws -> (ways: [ExperimentFacts.Delivery], dismissed: [Arm: Int]) {
-        var dismissed: [Arm: Int] = [:]
+    /// How messages got to people.
+    func deliveries(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delivery] {
         let found = try connection.all(ExperimentTable.deliveries(scope, app: app)) {
             row -> (arm: Arm, way: ExperimentFacts.Way, count: Int) in
             let (arm, state): (Arm, Moment.State) = (try row.next(), try row.next())
             let (isClaimed, hadSDK): (Bool, Bool) = (try row.next(), try row.next())
             let way = ExperimentFacts.Way(state, isClaimed: isClaimed, hadSDK: hadSDK)
-            let count: Int = try row.next()
-            if state == .dismissed, hadSDK { dismissed[arm, default: 0] += count }
-            return (arm, way, count)
+            return (arm, way, try row.next())
         }
-        let ways = Arm.allCases.flatMap { arm in
+        return Arm.allCases.flatMap { arm in
             ExperimentFacts.Way.allCases.compactMap { way -> ExperimentFacts.Delivery? in
                 let count = found.filter { $0.arm == arm && $0.way == way }.reduce(0) { $0 + $1.count }
                 return count == 0 ? nil : ExperimentFacts.Delivery(arm: arm, way: way, messages: count)
             }
         }
-        return (ways, dismissed)
     }
 }

@@ -117,6 +117,9 @@ public struct ArmComparison: Sendable, Hashable {
     public let variance: Double
     /// The variance without the correction for users' priors.
     public let plainVariance: Double
+    /// The variance of the traditional rate, and its covariance with `difference`.
+    private let traditionalVariance: Double
+    private let covariance: Double
 
     /// With fewer users in an arm, correcting for their priors would narrow the interval too much.
     static let correctedUsersMin: Int64 = 50
@@ -130,14 +133,15 @@ public struct ArmComparison: Sendable, Hashable {
         guard arms.allSatisfy({ $0.users > 1 && $0.messages > 0 }) else { return nil }
         let (aware, plain) = (ArmRatios(contextAware), ArmRatios(traditional))
         let spread = aware.expectationVariance + plain.expectationVariance
-        let covariance = aware.covariance + plain.covariance
+        let shared = aware.covariance + plain.covariance
         // The factor with the smallest variance.
         let isCorrected = usesPriors && spread > 0 && arms.allSatisfy { $0.users >= Self.correctedUsersMin }
-        let factor = isCorrected ? covariance / spread : 0
+        let factor = isCorrected ? shared / spread : 0
         (self.contextAware, self.traditional) = (ArmSummary(contextAware), ArmSummary(traditional))
         difference = aware.rate - plain.rate - factor * (aware.expectation - plain.expectation)
         plainVariance = aware.rateVariance + plain.rateVariance
-        variance = max(plainVariance - factor * covariance, 0)
+        variance = max(plainVariance - factor * shared, 0)
+        (traditionalVariance, covariance) = (plain.rateVariance, factor * plain.covariance - plain.rateVariance)
     }
 
     /// The comparison of these users.
@@ -161,6 +165,37 @@ public struct ArmComparison: Sendable, Hashable {
         let width = AlwaysValid.halfWidth(
             variance: variance, spread: AlwaysValid.spread(rate: traditional.rate), alpha: alpha)
         return difference - width...difference + width
+    }
+
+    /// The upper bound of a lift's interval while few messages were opened, unless the lift itself is larger.
+    static let liftMax = 10.0
+
+    /// The interval of the lift, valid at all looks together: the lifts that the results do not refute (Fieller's
+    /// theorem). It contains zero if and only if `interval` does. It is wider than `interval` as a share of the
+    /// traditional rate, because that rate is uncertain too; with a holdout of 5 % of the users, much wider.
+    /// - Returns: nil without opens in the traditional arm.
+    public func liftInterval(alpha: Double = 0.05) -> ClosedRange<Double>? {
+        let rate = traditional.rate
+        guard rate > 0 else { return nil }
+        func isPossible(_ lift: Double) -> Bool {
+            let spread = AlwaysValid.spread(rate: rate) * max(1, 1 + lift)
+            let variance = variance - 2 * lift * covariance + lift * lift * traditionalVariance
+            let width = AlwaysValid.halfWidth(variance: max(variance, 0), spread: spread, alpha: alpha)
+            return abs(difference - lift * rate) <= width
+        }
+        /// The bound between a possible lift and one beyond the interval, or that one if it is possible.
+        func bound(_ possible: Double, _ end: Double) -> Double {
+            if isPossible(end) { return end }
+            var (inside, outside) = (possible, end)
+            for _ in 0..<50 {
+                let middle = (inside + outside) / 2
+                if isPossible(middle) { inside = middle } else { outside = middle }
+            }
+            return inside
+        }
+        let (lowest, highest) = (min(-1, lift), max(Self.liftMax, 10 * lift))
+        if isPossible(0) { return bound(min(lift, 0), lowest)...bound(max(lift, 0), highest) }
+        return lift > 0 ? bound(lift, 0)...bound(lift, highest) : bound(lift, lowest)...bound(lift, 0)
     }
 
     /// The probability that the context-aware arm is better, by a normal approximation of the posterior without a

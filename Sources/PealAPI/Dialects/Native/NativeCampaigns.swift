@@ -154,7 +154,7 @@ enum NativeExperiment {
     private static func json(_ look: ExperimentReport.Look) -> JSON {
         [
             "at": .string(look.at.description), "difference": json(look.difference), "interval": json(look.interval),
-            "lift": json(look.share(look.difference)),
+            "lift": json(look.lift?.value),
         ]
     }
 
@@ -168,8 +168,8 @@ enum NativeExperiment {
     }
 
     private static func json(_ guardrail: Guardrail) -> JSON {
-        func json(_ count: Guardrail.Count) -> JSON {
-            ["count": .integer(count.count), "of": .integer(count.of)]
+        func json(_ sums: CaseSums) -> JSON {
+            ["count": .integer(Int(sums.cases)), "of": .integer(Int(sums.occasions))]
         }
         return [
             "name": .string(guardrail.measure.rawValue), "context_aware": json(guardrail.contextAware),
