@@ -202,7 +202,13 @@ class DeviceAPI:
         entry = self.devices.setdefault(device, {"topics": set(), "token": None})
         if not present or entry["token"] != present:
             entry["token"] = f"pdt_{uuid.uuid4()}"
+            # What the registration does not contain is lost without the token.
+            entry["facts"] = {}
         entry["endpoint"] = endpoint
+        if not given.get("keep_user"):
+            entry["facts"].pop("user_id", None)
+        entry["facts"].update({
+            name: given[name] for name in ["attributes", "identifiers", "user_id"] if given.get(name) is not None})
         if given.get("topics") is not None:
             entry["topics"] = set(given["topics"])
         return (200 if known else 201), {
