@@ -57,7 +57,7 @@ export class PealError extends Error {
 /** Whether this browser can receive pushes. */
 export function isSupported() {
   const isPush = "PushManager" in globalThis && "Notification" in globalThis;
-  return isPush && "serviceWorker" in navigator && "locks" in navigator;
+  return isPush && "serviceWorker" in navigator && "locks" in navigator && "timeout" in AbortSignal;
 }
 
 /**
@@ -163,18 +163,20 @@ async function registered(worker) {
   } catch (error) {
     // Browsers without module workers, and workers that use importScripts.
     return navigator.serviceWorker.register(worker).catch(() => {
-      throw new PealError("unsupported", `the service worker cannot be registered: ${error}`);
+      // A script that cannot be loaded is one error, whatever the reason.
+      const code = navigator.onLine ? "unsupported" : "unreachable";
+      throw new PealError(code, `the service worker cannot be registered: ${error}`);
     });
   }
 }
 
 /**
  * Waits until the worker runs.
- * @param {ServiceWorkerRegistration} registration
+ * @param {ServiceWorkerRegistration | undefined} registration Undefined in browsers whose extensions block workers.
  * @returns {Promise<ServiceWorker>}
  */
 function active(registration) {
-  const worker = registration.active ?? registration.waiting ?? registration.installing;
+  const worker = registration?.active ?? registration?.waiting ?? registration?.installing;
   return new Promise((resolve, reject) => {
     if (!worker) return reject(new PealError("unsupported", "there is no service worker"));
     const check = () => {
