@@ -358,3 +358,13 @@ public enum PealError: Error, Sendable, Hashable {
         self = .refused(code: code, message: message, field: field)
     }
 }
+
+extension PealError: LocalizedError {
+    /// The server's message, for developers, or why the phone cannot store anything.
+    public var errorDescription: String? {
+        switch self {
+        case .refused(let code, let message, _): message ?? "the server refused the request (\(code))"
+        case .notStored: "the phone's files cannot be written now; try again later"
+        }
+    }
+}
