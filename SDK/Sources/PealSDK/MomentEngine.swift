@@ -236,10 +236,13 @@ actor MomentEngine {
             if signInsUnderWay == 0 { refusals = [:] }
         }
         refusals[signIn] = nil
-        try parts.state.update { ledger in
+        let isKnown = try parts.state.update { ledger in
+            let isKnown = ledger.identity != nil && ledger.wanted?.userID == user && !ledger.isBetweenUsers
             ledger.state(on: platform) { ($0.userID, $0.userProof, $0.keepsUser) = (user, proof, nil) }
+            return isKnown
         }
-        let report = try await wake(isForeground: true, syncs: .once)
+        // Another user has other messages. Apps sign in at every start, even if a wake-up has started them.
+        let report = try await wake(isForeground: true, syncs: isKnown ? .never : .once)
         let failure = report.refusal ?? report.failure
         // The wake's own refusal may be that of another sign-in.
         return refusals[signIn] ?? (failure?.concernsUser == true ? nil : failure)

@@ -267,22 +267,27 @@ extension MomentEngineTests {
     }
 
     @Test("a wake-up that starts the app does not register or sync, until the person opens it or a day has passed")
-    func backgroundStart() async {
+    func backgroundStart() async throws {
         let exchange = exchange()
-        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
-        func wake() async -> Peal {
-            let peal = peal(exchange, policy: FixedPolicy(isGood: false), isInBackground: { true })
-            await peal.setDeviceToken(Data([1]))
-            _ = await peal.didReceive(push(1))
-            return peal
+        func start(isInBackground: Bool) async throws -> Peal {
+            let started = peal(exchange, policy: FixedPolicy(isGood: false), isInBackground: { isInBackground })
+            try await started.signIn(user: "ann", proof: "p")
+            await started.setDeviceToken(Data([1]))
+            return started
         }
+        func wake() async throws -> Peal {
+            let woken = try await start(isInBackground: true)
+            _ = await woken.didReceive(push(1))
+            return woken
+        }
+        _ = try await start(isInBackground: false)
         let calls = exchange.calls.count
-        let woken = await wake()
+        let woken = try await wake()
         #expect(exchange.calls.count == calls)
         await woken.didBecomeActive()
         #expect(exchange.calls.dropFirst(calls) == ["POST register", "POST sync"])
         clock.advance(86_400_001)
-        _ = await wake()
+        _ = try await wake()
         #expect(exchange.calls.filter { $0 == "POST register" }.count == 3)
         let fresh = peal(exchange, policy: FixedPolicy(isGood: false), isInBackground: { true })
         await fresh.setDeviceToken(Data([2]))
