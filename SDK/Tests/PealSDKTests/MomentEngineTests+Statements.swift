@@ -247,6 +247,7 @@ extension MomentEngineTests {
         async let second: Void = tokenComesFirst ? peal.didBecomeActive() : peal.setDeviceToken(Data([1]))
         async let third: Void = peal.signIn(user: "ann", proof: "fresh")
         await until { _ in holds.now == 3 }
+        for _ in 0..<500 { await Task.yield() }
         gate.open()
         await first
         await second
