@@ -26,6 +26,7 @@
    * @property {string} device
    * @property {string} device_token
    * @property {number} ahead Milliseconds that the server's clock is ahead.
+   * @property {boolean} [hasUser] Whether the page has ever named a user.
    * @property {boolean} [isStale] Whether the server does not have the browser's current address yet.
    * @property {string[]} [lacking] Topics of the page that a device that is new on the server does not have yet.
    */
@@ -234,7 +235,8 @@
   const inTurn = (step) => worker.navigator.locks.request("peal-registration", step);
 
   /**
-   * Registers and keeps the answer, with the topics of the page.
+   * Registers and keeps the answer, with the topics, attributes and identifiers of the page. Those that are absent stay
+   * as they are, on the server too: a backend may have changed them.
    * @param {string} server
    * @param {string} key
    * @param {Record<string, any>} registration
@@ -243,12 +245,25 @@
   async function register(server, key, registration) {
     const stored = await device();
     const known = stored?.server === server && stored.key === key ? stored : undefined;
-    const answer = await call(server, key, "POST", "register", { ...registration, device_token: known?.device_token });
+    const hasUser = known?.hasUser || registration.user_id !== undefined;
+    // Before the request: if its answer is lost, the server may have the user nevertheless.
+    if (hasUser) await noteUser();
+    const keep_user = hasUser ? undefined : true;
+    const send = (/** @type {Record<string, any>} */ given, /** @type {string | undefined} */ device_token) =>
+      call(server, key, "POST", "register", { ...given, keep_user, device_token });
+    let answer = await send(registration, known?.device_token);
+    const { attributes = known?.registration.attributes, identifiers = known?.registration.identifiers } = registration;
+    const isWhole = attributes === registration.attributes && identifiers === registration.identifiers;
+    if (!isWhole && answer.device_token !== known?.device_token) {
+      // The server has not accepted the token, and has therefore kept only the topics.
+      answer = await send({ ...registration, topics: undefined, attributes, identifiers }, answer.device_token);
+    }
     const topics = registration.topics ?? known?.registration.topics ?? [];
     const lacking = answer.device === known?.device ? known?.lacking : topics;
     const value = {
-      server, key, registration: { ...registration, topics }, device: answer.device, device_token: answer.device_token,
-      ahead: Date.parse(answer.now) - Date.now() || 0, lacking: registration.topics ? [] : lacking ?? [],
+      server, key, registration: { ...registration, topics, attributes, identifiers }, device: answer.device,
+      device_token: answer.device_token, ahead: Date.parse(answer.now) - Date.now() || 0, hasUser,
+      lacking: registration.topics ? [] : lacking ?? [],
     };
     // The browser may have replaced the subscription meanwhile.
     const subscription = await currentSubscription();
@@ -258,13 +273,18 @@
     return value;
   }
 
+  /** Notes that the page decides about the user from now on. */
+  const noteUser = () =>
+    change("device", (/** @type {Device | undefined} */ known) => (
+      known && !known.hasUser ? { ...known, hasUser: true } : undefined));
+
   /**
-   * Registers the known browser again, without topics: a list would replace what a backend has subscribed it to. A
-   * proof that has expired meanwhile costs the user, not the device.
+   * Registers the known browser again, without topics, attributes and identifiers: they would replace those that a
+   * backend has set. A proof that has expired meanwhile costs the user, not the device.
    * @param {Device} known
    * @returns {Promise<Device>}
    */
-  async function registerAgain({ server, key, registration: { topics, ...registration } }) {
+  async function registerAgain({ server, key, registration: { topics, attributes, identifiers, ...registration } }) {
     try {
       return await register(server, key, registration);
     } catch (error) {

@@ -14,7 +14,10 @@ export type ConnectOptions = {
    * of such a worker.
    */
   worker: string | URL | ServiceWorkerRegistration;
-  /** Who uses the page. */
+  /**
+   * Who uses the page. Without it, the browser has no user; if no `connect` has ever named one, it keeps the user that
+   * a backend set.
+   */
   user_id?: string;
   /** Your backend's signed statement that this person signed in. */
   user_proof?: string;
@@ -25,7 +28,10 @@ export type ConnectOptions = {
    * known browser keeps its attributes.
    */
   attributes?: Record<string, string | number | boolean>;
-  /** Ids of the browser in other systems, such as `devtodev_id`. */
+  /**
+   * Ids of the browser in other systems, such as `devtodev_id`. They replace all identifiers. Without it, a known
+   * browser keeps its identifiers.
+   */
   identifiers?: Record<string, string>;
 };
 

@@ -18,13 +18,15 @@ const PATIENCE = 30_000;
  * @property {string} key The app's device key.
  * @property {string | URL | ServiceWorkerRegistration} worker The address of `peal-worker.js` on the page's own origin, of
  *   a worker of yours that imports it, or a registration of such a worker.
- * @property {string} [user_id] Who uses the page.
+ * @property {string} [user_id] Who uses the page. Without it, the browser has no user; if no `connect` has ever named
+ *   one, it keeps the user that a backend set.
  * @property {string} [user_proof] Your backend's signed statement that this person signed in.
  * @property {string[]} [topics] The only topics of the browser, which replace all others. Without it, a known browser
  *   keeps its topics.
  * @property {Record<string, string | number | boolean>} [attributes] Facts by which a backend chooses audiences, at
  *   most 4,096 bytes of JSON. They replace all others. Without it, a known browser keeps its attributes.
- * @property {Record<string, string>} [identifiers] Ids of the browser in other systems, such as `devtodev_id`.
+ * @property {Record<string, string>} [identifiers] Ids of the browser in other systems, such as `devtodev_id`. They
+ *   replace all others. Without it, a known browser keeps its identifiers.
  */
 
 /**
@@ -55,7 +57,7 @@ export class PealError extends Error {
 /** Whether this browser can receive pushes. */
 export function isSupported() {
   const isPush = "PushManager" in globalThis && "Notification" in globalThis;
-  return isPush && "serviceWorker" in navigator && "locks" in navigator;
+  return isPush && "serviceWorker" in navigator && "locks" in navigator && "timeout" in AbortSignal;
 }
 
 /**
@@ -161,18 +163,20 @@ async function registered(worker) {
   } catch (error) {
     // Browsers without module workers, and workers that use importScripts.
     return navigator.serviceWorker.register(worker).catch(() => {
-      throw new PealError("unsupported", `the service worker cannot be registered: ${error}`);
+      // A script that cannot be loaded is one error, whatever the reason.
+      const code = navigator.onLine ? "unsupported" : "unreachable";
+      throw new PealError(code, `the service worker cannot be registered: ${error}`);
     });
   }
 }
 
 /**
  * Waits until the worker runs.
- * @param {ServiceWorkerRegistration} registration
+ * @param {ServiceWorkerRegistration | undefined} registration Undefined in browsers whose extensions block workers.
  * @returns {Promise<ServiceWorker>}
  */
 function active(registration) {
-  const worker = registration.active ?? registration.waiting ?? registration.installing;
+  const worker = registration?.active ?? registration?.waiting ?? registration?.installing;
   return new Promise((resolve, reject) => {
     if (!worker) return reject(new PealError("unsupported", "there is no service worker"));
     const check = () => {

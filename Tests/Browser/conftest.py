@@ -214,14 +214,20 @@ class Browser:
         )
 
 
-@pytest.fixture
-def browser(chromium, pages):
-    context = chromium.new_context(locale="de-AT", timezone_id="Europe/Vienna")
-    context.grant_permissions(["notifications"], origin=pages.url)
+def open_browser(chromium, origin, **options):
+    """A new profile that allows notifications, on the page of a site."""
+    context = chromium.new_context(locale="de-AT", timezone_id="Europe/Vienna", **options)
+    context.grant_permissions(["notifications"], origin=origin)
     endpoint = f"http://127.0.0.1:9/push/{uuid.uuid4()}"
     script = SUBSCRIPTION
     for name, value in {"ENDPOINT": endpoint, "P256DH": P256DH, "AUTH": AUTH}.items():
         script = script.replace(name, json.dumps(value))
     context.add_init_script(script)
-    yield Browser(context, pages.url)
-    context.close()
+    return Browser(context, origin)
+
+
+@pytest.fixture
+def browser(chromium, pages):
+    browser = open_browser(chromium, pages.url)
+    yield browser
+    browser.context.close()

@@ -17,7 +17,7 @@ NEXT_VAPID_KEY = "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWA
 KEY = "device-key"
 
 PAGE = b"""<!doctype html><meta charset="utf-8"><title>Page</title>
-<script type="module">
+<script type="module" nonce="page">
 import * as peal from "/sdk/peal.js";
 window.peal = peal;
 navigator.serviceWorker.onmessage = (event) => (window.messages ??= []).push(event.data);
@@ -59,18 +59,25 @@ class Server:
         self.server.server_close()
 
 
-def site():
-    """The site: a page, and the two files of the SDK as the server delivers them."""
+def site(policy=None):
+    """The site: a page, and the two files of the SDK as the server delivers them.
+
+    `policy` is the Content-Security-Policy of all of them.
+    """
+    policies = {"content-security-policy": policy} if policy else {}
 
     def handle(method, path, headers, body):
         path = path.split("?")[0]
         # A worker controls the pages below its own address: a site serves it at its root.
         path = path.replace("/peal-worker.js", "/sdk/peal-worker.js") if path == "/peal-worker.js" else path
+        script, page = ({"content-type": f"text/{name}", **policies} for name in ["javascript", "html"])
         if path.startswith("/sdk/") and (WEB / path[5:]).is_file():
-            return 200, {"content-type": "text/javascript"}, (WEB / path[5:]).read_bytes()
+            return 200, script, (WEB / path[5:]).read_bytes()
         if path == "/worker.js":
-            return 200, {"content-type": "text/javascript"}, b'import "/sdk/peal-worker.js";'
-        return 200, {"content-type": "text/html"}, PAGE
+            return 200, script, b'import "/sdk/peal-worker.js";'
+        if path == "/broken.js":
+            return 200, script, b"let x ="
+        return 200, page, PAGE
 
     return Server(handle)
 
@@ -202,7 +209,13 @@ class DeviceAPI:
         entry = self.devices.setdefault(device, {"topics": set(), "token": None})
         if not present or entry["token"] != present:
             entry["token"] = f"pdt_{uuid.uuid4()}"
+            # What the registration does not contain is lost without the token.
+            entry["facts"] = {}
         entry["endpoint"] = endpoint
+        if not given.get("keep_user"):
+            entry["facts"].pop("user_id", None)
+        entry["facts"].update({
+            name: given[name] for name in ["attributes", "identifiers", "user_id"] if given.get(name) is not None})
         if given.get("topics") is not None:
             entry["topics"] = set(given["topics"])
         return (200 if known else 201), {

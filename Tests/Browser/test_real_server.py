@@ -60,6 +60,27 @@ def test_a_renewed_registration_keeps_the_topics_of_page_and_backend(browser, re
     wait_until(lambda: real_server.device(device)["topics"] == ["news"])
 
 
+def test_a_visit_keeps_what_a_backend_set(browser, real_server):
+    device = browser.connect(real_server.url, real_server.key)["device"]
+    facts = {"attributes": {"plan": "pro"}, "identifiers": {"devtodev_id": "7"}, "user_id": "ann"}
+    real_server.peal.patch(f"/apps/{real_server.app}/devices/{device}", facts)
+    browser.connect(real_server.url, real_server.key)
+    stored = real_server.device(device)
+    assert {name: stored.get(name) for name in facts} == facts
+
+
+def test_attributes_and_identifiers_survive_the_end_of_the_token(browser, real_server):
+    facts = {"attributes": {"plan": "pro"}, "identifiers": {"devtodev_id": "7"}}
+    device = browser.connect(real_server.url, real_server.key, **facts)["device"]
+    browser.connect(real_server.url, real_server.key)
+    # A registration of the same address without the token ends it.
+    registration = {"platform": "web", "address": real_server.device(device)["address"]}
+    authorization = {"Authorization": f"Bearer {real_server.key}"}
+    real_server.peal.request("POST", "/peal/device/v1/register", registration, authorization)
+    browser.page.evaluate("connection.opened('article-7')")
+    wait_until(lambda: {name: real_server.device(device).get(name) for name in facts} == facts)
+
+
 def test_attributes_are_stored_or_refused(browser, real_server):
     device = browser.connect(real_server.url, real_server.key, attributes={"plan": "pro", "age": 30})["device"]
     assert real_server.device(device)["attributes"] == {"plan": "pro", "age": 30}

@@ -171,6 +171,76 @@ def test_attributes_are_part_of_the_registration(browser, api):
     assert [one.get("attributes") for one in api.registrations] == [{"plan": "pro", "age": 30}, None]
 
 
+FACTS = {"attributes": {"plan": "pro"}, "identifiers": {"devtodev_id": "7"}}
+
+
+def test_a_new_address_keeps_what_a_backend_set(browser, api):
+    device = browser.connect(api.url, api.key, **FACTS)["device"]
+    others = {"attributes": {"age": 30}, "identifiers": {"devtodev_id": "8"}, "user_id": "ann"}
+    api.devices[device]["facts"] = dict(others)
+    renew_by_an_address(browser, api)
+    wait_until(lambda: len(api.registrations) == 2)
+    assert api.devices[device]["facts"] == others
+
+
+def test_a_visit_keeps_what_a_backend_set(browser, api):
+    device = browser.connect(api.url, api.key)["device"]
+    others = {"attributes": {"age": 30}, "identifiers": {"devtodev_id": "8"}, "user_id": "ann"}
+    api.devices[device]["facts"] = dict(others)
+    browser.connect(api.url, api.key)
+    assert api.devices[device]["facts"] == others
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+@pytest.mark.parametrize("given", [{}, {"attributes": {"plan": "free"}}])
+def test_a_token_that_ended_loses_no_fact_of_an_earlier_connect(browser, api, given, is_deleted):
+    browser.connect(api.url, api.key, **FACTS)
+    device = browser.connect(api.url, api.key, **given)["device"]
+    if is_deleted:
+        del api.devices[device]
+    api.end_tokens()
+    browser.page.evaluate("connection.opened('article-7')")
+    wait_until(lambda: [one["facts"] for one in api.devices.values()] == [{**FACTS, **given}])
+    assert stored(browser, "device")["registration"]["identifiers"] == FACTS["identifiers"]
+    count = len(api.registrations)
+    browser.page.evaluate("connection.opened('article-8')")
+    assert len(api.registrations) == count, "once is enough"
+
+
+def test_facts_are_restored_after_an_answer_that_was_lost(browser, api):
+    browser.connect(api.url, api.key, **FACTS)
+    api.end_tokens()
+    # The first registration reaches the server, and the second one does not.
+    browser.worker.evaluate(
+        """() => {
+          const real = self.fetch;
+          let count = 0;
+          self.fetch = (url, options) => {
+            if (`${url}`.endsWith("/register") && ++count === 2) return Promise.reject(new TypeError("no network"));
+            return real(url, options);
+          };
+        }""")
+    for number in range(2):
+        browser.page.evaluate("(content) => connection.opened(content)", f"article-{number}")
+    wait_until(lambda: [one["facts"] for one in api.devices.values()] == [FACTS])
+
+
+def test_a_page_takes_back_a_user_whose_registration_got_no_answer(browser, api):
+    device = browser.connect(api.url, api.key)["device"]
+    api.devices[device]["facts"]["user_id"] = "ann"
+    browser.worker.evaluate(
+        """() => {
+          const real = self.fetch;
+          self.fetch = async (...given) => { await real(...given); throw new TypeError("no network"); };
+          self.restore = () => { self.fetch = real; };
+        }""")
+    assert browser.connect(api.url, api.key, user_id="bob", user_proof="d.e.f").get("error") == "unreachable"
+    assert api.devices[device]["facts"] == {"user_id": "bob"}
+    browser.worker.evaluate("() => self.restore?.()")
+    assert browser.connect(api.url, api.key)["device"] == device
+    assert api.devices[device]["facts"] == {}
+
+
 def test_a_topic_that_the_server_refuses_is_not_kept(browser, api):
     browser.connect(api.url, api.key, topics=["news"])
     api.is_down = True

@@ -623,12 +623,13 @@ def jq(program, body):
 
 @needs_swiftc
 def test_the_swift_code_fits_the_sdk(tmp_path):
-    compile_stubs(tmp_path, "UserNotifications", "UIKit")
+    compile_stubs(tmp_path, "UserNotifications", "UIKit", "SwiftUI")
     compile_all(tmp_path, "PealWire", "PealMoments", "PealDevice", "PealNotifications", "PealSDK", "PealExtension")
     *app, statements, extension = (block.text for block in examples(f"{GUIDES}/iphone.md", "swift"))
     function = f"import PealSDK\nfunc people(peal: Peal, proof: String) async throws {{\n{statements}\n}}\n"
     *started, started_extension = (block.text for block in examples(GETTING_STARTED, "swift"))
-    assert len(app) == len(started) == 3
+    assert len(app) == len(started) == 4
+    views = "struct ContentView: View {}"
     own = """import PealSDK
     func others(peal: Peal) async throws {
         try await peal.setAttributes(["plan": "pro", "age": 30])
@@ -636,8 +637,8 @@ def test_the_swift_code_fits_the_sdk(tmp_path):
         await peal.setIdentifiers(DeviceIdentifiers())
         await peal.registerCategories([NotificationCategory(id: "own", buttons: [])])
     }"""
-    for name, text in {"App": "\n".join(app), "People": function, "Own": own, "Extension": extension,
-                       "Started": "\n".join(started), "StartedExtension": started_extension}.items():  # fmt: skip
+    for name, text in {"App": "\n".join([*app, views]), "People": function, "Own": own, "Extension": extension,
+                       "Started": "\n".join([*started, views]), "StartedExtension": started_extension}.items():  # fmt: skip
         # The asynchronous methods return on the wrong thread.
         assert not re.search(r"nonisolated func [^{]*\) async", text), name
         (tmp_path / f"{name}.swift").write_text(text)

@@ -44,26 +44,6 @@ struct DeviceRegistrationTests {
         }
     }
 
-    @Test("a device keeps the attributes that a backend set unless it states others, or has no token")
-    func attributes() async throws {
-        try await DeviceFixture.open { server in
-            let phone = try await server.phone(1)
-            let native = "…/devices/\(phone.device)"
-            #expect(try await server.fixture.admin(.patch, native, ["attributes": ["plan": "pro"]]).status == 200)
-            func attributes(_ given: JSON?, as token: String?) async throws -> JSON? {
-                let members: [(String, JSON?)] = [("attributes", given), ("device_token", token.map(JSON.string))]
-                #expect(try await server.register(1, members).status == 200)
-                return try await server.fixture.admin(.get, native)["attributes"]
-            }
-            #expect(try await attributes(nil, as: phone.token) == ["plan": "pro"])
-            #expect(try await attributes(.null, as: phone.token) == ["plan": "pro"])
-            #expect(try await attributes(["age": 30], as: phone.token) == ["age": 30])
-            #expect(try await attributes([:], as: phone.token) ?? [:] == [:])
-            _ = try await attributes(["age": 31], as: phone.token)
-            #expect(try await attributes(nil, as: nil) ?? [:] == [:], "anyone who knows the address could read them")
-        }
-    }
-
     @Test("a device that takes over another's address ends the other's token")
     func takesOver() async throws {
         try await DeviceFixture.open { server in
@@ -268,6 +248,7 @@ struct DeviceRegistrationTests {
             (#"{"platform":"ios","address":"0011223344556677","capabilities":{"alerts":1}}"#, "invalid_field"),
             (#"{"platform":"ios","address":"0011223344556677","topics":"news"}"#, "invalid_field"),
             (#"{"platform":"ios","address":"0011223344556677","device_token":5}"#, "invalid_field"),
+            (#"{"platform":"ios","address":"0011223344556677","keep_user":"yes"}"#, "invalid_field"),
             (#"{"platform":"web","address":{"endpoint":"https://evil.example","keys":{}}}"#, "invalid_field"),
         ])
     func badRegistrations(body: String, code: String) async throws {

@@ -149,7 +149,7 @@ extension ShapeSample {
             [
                 "platform": "ios", "environment": "sandbox", "address": .string(String(repeating: "0a", count: 32)),
                 "device_token": "pdt_x", "user_id": "ann", "user_proof": "a.b.c", "topics": ["news"],
-                "sdk_version": "1.0.0", "capabilities": ["alerts": true, "background": false],
+                "keep_user": true, "sdk_version": "1.0.0", "capabilities": ["alerts": true, "background": false],
                 "identifiers": ["idfv": "A-B"],
             ], excluding: ["platform", "address"]),
         ShapeSample(

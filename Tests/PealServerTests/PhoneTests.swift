@@ -187,6 +187,25 @@ struct PhoneTests {
         try await phones.server.program.stop()
     }
 
+    @Test("keeps what a backend set on its device when the app starts again")
+    func backendsFacts() async throws {
+        let phones = try await PhoneFixture()
+        let first = try await phones.phone()
+        try await first.peal.setAttributes(["plan": "free"])
+        let device = try #require(await first.peal.device)
+        let path = "\(phones.app)/devices/\(device)"
+        let facts: JSON = [
+            "identifiers": ["devtodev_id": "7"], "attributes": ["plan": "pro"], "model": "iPhone18,1",
+        ]
+        _ = try await phones.server.call("PATCH", path, facts, expect: 200)
+        let next = try await phones.phone()
+        #expect(await next.peal.device == device)
+        let stored = try await phones.server.call("GET", path, expect: 200)
+        for name in ["identifiers", "attributes", "model"] { #expect(stored[name] == facts[name], "\(name)") }
+        #expect(stored["user_id"] == "ann")
+        try await phones.server.program.stop()
+    }
+
     @Test("accepts as many attributes as the server accepts")
     func attributes() async throws {
         #expect(Attributes.bytesMax == Limits.attributesBytesMax)

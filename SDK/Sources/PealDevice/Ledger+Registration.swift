@@ -3,10 +3,36 @@ package import PealWire
 
 /// What the device has reported to the server about itself, and what it must still report.
 extension Ledger {
+    /// Takes the registration to send. To a server that knows the device, it states identifiers and attributes only if
+    /// they have changed: a backend may have set others.
+    /// - Returns: what the app requests, and the request; nil if there is nothing to register.
+    package mutating func beginRegistration() -> (wanted: Registration, request: Registration)? {
+        guard let wanted, !isLeaving else { return nil }
+        var request = wanted
+        request.deviceToken = identity?.deviceToken
+        if identity == nil {
+            request.keepsUser = nil
+        } else if let registered, unanswered == nil {
+            if wanted.identifiers == registered.identifiers { request.identifiers = nil }
+            if wanted.attributes == registered.attributes { request.attributes = nil }
+        }
+        // One about another user stays: the server may still have that user after the next answer is lost too.
+        if needsRegistration, unanswered == nil || unanswered?.userID == registered?.userID { unanswered = wanted }
+        return (wanted, request)
+    }
+
+    /// The server refused a registration, which therefore had no effect.
+    /// - Parameter former: the registration whose answer was missing before.
+    package mutating func endRefusedRegistration(_ former: Registration?) { unanswered = former }
+
     /// Stores the server's answer. Messages of another user are no longer shown. If the app asked to be forgotten
     /// meanwhile, the device is one to delete.
+    /// - Parameters:
+    ///   - sent: what the app requested when the request was composed.
+    ///   - request: the request; nil if it stated all of that.
     package mutating func register(
-        _ answer: RegistrationAnswer, as sent: Registration, sentAt reading: ClockReading
+        _ answer: RegistrationAnswer, as sent: Registration, in request: Registration? = nil,
+        sentAt reading: ClockReading
     ) {
         guard !isLeaving else {
             formerToken = answer.deviceToken
@@ -14,7 +40,13 @@ extension Ledger {
         }
         identity = Identity(
             device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
-        (registered, user) = (sent, answer.userID)
+        (registered, unanswered, user) = (sent, nil, answer.userID)
+        registeredAt = answer.now.milliseconds
+        if let request, answer.deviceToken != request.deviceToken {
+            // The server did not accept the token, so it kept nothing that the request left out.
+            registered?.identifiers = request.identifiers
+            registered?.attributes = request.attributes
+        }
         if countedDevice != answer.device {
             // The server deleted the former device: it counts from the beginning, and has no topics of the app.
             (countedDevice, lastWake, wakes) = (answer.device, nil, [])
@@ -28,8 +60,13 @@ extension Ledger {
         }
     }
 
-    /// Whether the app wants another user than the server knows: then no message may be shown.
-    package var isBetweenUsers: Bool { wanted?.userID != registered?.userID }
+    /// Whether the app wants another user than the server knows, or may know: then no message may be shown.
+    package var isBetweenUsers: Bool {
+        if let unanswered, unanswered.userID != wanted?.userID { return true }
+        // An app that signs out also removes a user that a backend set.
+        let hasSignedOut = registered?.keepsUser == true && wanted?.keepsUser != true
+        return hasSignedOut || wanted?.userID != registered?.userID
+    }
 
     /// Whether messages that the server sent for the device and its user may be shown now.
     var mayShow: Bool { !isBetweenUsers && !isLeaving }
@@ -76,15 +113,22 @@ extension Ledger {
     /// Changes what the app requests. What it says before the device has an address is sent together with that.
     package mutating func state(on platform: String, _ change: (inout Registration) -> Void) {
         resumeForgetting()
-        var wanted = wanted ?? Registration(platform: platform, address: .text(""))
+        var wanted = wanted ?? Self.unstated(on: platform)
         change(&wanted)
         self.wanted = wanted
+    }
+
+    /// The registration of an app that has not said anything yet, not even that nobody uses it.
+    private static func unstated(on platform: String) -> Registration {
+        var registration = Registration(platform: platform, address: .text(""))
+        registration.keepsUser = true
+        return registration
     }
 
     /// Whether the server has not yet received what the app requests.
     package var needsRegistration: Bool {
         guard var wanted, wanted.address != .text("") else { return false }
-        guard identity != nil, var registered else { return true }
+        guard identity != nil, unanswered == nil, var registered else { return true }
         (wanted.userProof, registered.userProof) = (nil, nil)
         (wanted.topics, registered.topics) = (nil, nil)
         return wanted != registered

@@ -54,6 +54,10 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var wanted: Registration?
     /// The registration that the server accepted.
     package internal(set) var registered: Registration?
+    /// A changed registration that was sent and has no answer yet: the server may know either.
+    package internal(set) var unanswered: Registration?
+    /// When the server accepted a registration last.
+    package internal(set) var registeredAt: Int64?
     /// The device's user according to the server.
     package internal(set) var user: String?
     /// Whether the app asked to be forgotten, and its device is not deleted yet.

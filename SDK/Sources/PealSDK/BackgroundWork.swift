@@ -18,6 +18,15 @@ enum BackgroundWork {
         #endif
     }
 
+    /// Whether the system has started the app, or keeps it, while the person does not see it.
+    @Sendable static func isInBackground() async -> Bool {
+        #if os(iOS) || os(tvOS)
+            return await MainActor.run { UIApplication.shared.applicationState == .background }
+        #else
+            return false
+        #endif
+    }
+
     /// Keeps the app running while the caller works, as far as the system allows that.
     /// - Parameter expire: called when the system takes the time back; the work must end then.
     /// - Returns: what the caller calls when the work has ended.

@@ -28,10 +28,12 @@ extension MomentEngine {
     private func sendRegistration(isNews: Bool) async throws -> APIFailure? {
         let permission = await parts.presenter.permission()
         // Read only now: the app may have said something while the system answered.
-        let ledger = try parts.state.read()
-        guard let wanted = ledger.wanted, !ledger.isLeaving else { return nil }
-        var request = wanted
-        request.deviceToken = ledger.identity?.deviceToken
+        let begun = try parts.state.update { ledger in
+            let before = ledger
+            return ledger.beginRegistration().map { (ledger: before, wanted: $0.wanted, request: $0.request) }
+        }
+        guard let (ledger, wanted, given) = begun else { return nil }
+        var request = given
         request.capabilities = capabilities(ledger, permission)
         let sent = parts.clock.reading
         let answer: RegistrationAnswer
@@ -41,14 +43,20 @@ extension MomentEngine {
             // The app's key was refused, not the device's token, so the device keeps its token.
             let failure = error == .unauthorized ? Self.invalidKey : error
             if isNews || !failure.isTemporary { try note(failure) }
-            if case .refused = failure { noteRegistration(failure) }
+            if case .refused = failure {
+                noteRegistration(failure)
+                try parts.state.update { $0.endRefusedRegistration(ledger.unanswered) }
+            }
             if failure.concernsUser { try refuse(wanted, failure) }
             return failure
         }
         // The permission and the extension are not part of what was registered: syncs report when they change.
-        try parts.state.update { $0.register(answer, as: wanted, sentAt: sent) }
+        try parts.state.update { $0.register(answer, as: wanted, in: request, sentAt: sent) }
         noteRegistration()
-        return nil
+        let isKnown = answer.deviceToken == request.deviceToken
+        if isNews || !isKnown { forgetSyncs() }
+        let isWhole = request.identifiers == wanted.identifiers && request.attributes == wanted.attributes
+        return isKnown || isWhole ? nil : try await sendRegistration(isNews: true)
     }
 
     /// The device's capabilities, with what the person currently allows.
@@ -113,11 +121,15 @@ extension MomentEngine {
     /// Exchanges changes with the server. If the token has ended, replaces it once.
     /// - Returns: what stopped it; nil if everything was exchanged.
     func sync() async throws -> APIFailure? {
-        let failure = try await pages()
-        guard failure == .unauthorized else { return failure }
-        if let failure = try await register() { return failure }
-        guard try isReady() else { return .unauthorized }
-        return try await pages()
+        let number = beginSync()
+        var failure = try await pages()
+        if failure == .unauthorized {
+            if let failure = try await register() { return failure }
+            guard try isReady() else { return .unauthorized }
+            failure = try await pages()
+        }
+        if failure == nil { endSync(number) }
+        return failure
     }
 
     private func pages() async throws -> APIFailure? {

@@ -18,6 +18,8 @@ struct EngineParts: Sendable {
     var utcOffsetSeconds: @Sendable (_ milliseconds: Int64) -> Int
     /// Whether a signature of bytes was made with this public key (Ed25519, base64).
     var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
+    /// Whether the person does not see the app.
+    var isInBackground: @Sendable () async -> Bool = BackgroundWork.isInBackground
     /// What the device says about itself now.
     var describe: @Sendable () -> DeviceDescription = { DeviceDescription() }
     /// Starts work that the caller does not wait for.
@@ -69,6 +71,7 @@ struct WakeReport: Sendable, Hashable {
 actor MomentEngine {
     /// The share of wake-ups that are assumed to arrive until the device knows better.
     private static let wakeRatePrior = 0.6
+    private static let confirmationMilliseconds: Int64 = 86_400_000
 
     /// A user and the proof, as an app states them.
     private struct SignIn: Hashable {
@@ -93,7 +96,21 @@ actor MomentEngine {
     /// How much time for images the current wake still has, in milliseconds.
     var imageTime: Int64 = 0
 
-    private enum Confirmation { case unasked, due, done }
+    /// Counts the syncs of this run of the app.
+    private var syncsBegun = 0
+    /// The number of the last sync that succeeded since the registration changed; 0 for none.
+    private var lastSync = 0
+
+    private enum Confirmation { case unasked, postponed, due, done }
+
+    /// When a wake syncs although nothing demands it.
+    enum SyncWish {
+        case never
+        /// Unless this run of the app has synced.
+        case once
+        /// Unless a sync began after the wake was requested.
+        case always
+    }
 
     init(_ parts: EngineParts) { self.parts = parts }
 
@@ -110,8 +127,9 @@ actor MomentEngine {
     ///   - isForeground: whether the person looks at the app; then nothing new is shown.
     ///   - syncs: whether to sync even without a reason.
     func wake(
-        _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false
+        _ push: WakePush? = nil, isForeground: Bool = false, syncs: SyncWish = .never
     ) async throws -> WakeReport {
+        let requested = syncsBegun
         if let push {
             // Recorded first: the push arrived, even if another wake takes all of its time.
             try parts.state.update { ledger in
@@ -131,7 +149,7 @@ actor MomentEngine {
             report.refusal = failure
         }
         guard try isReady() else { return report }
-        if try needsSync(push) || syncs {
+        if try needsSync(push) || wishes(syncs, since: requested) {
             report.failure = try await sync()
             report.hasSynced = report.failure == nil
             guard try isReady() else { return report }
@@ -188,6 +206,24 @@ actor MomentEngine {
         return isNews || isStale
     }
 
+    private func wishes(_ syncs: SyncWish, since requested: Int) -> Bool {
+        switch syncs {
+        case .never: false
+        case .once: lastSync == 0
+        case .always: lastSync <= requested
+        }
+    }
+
+    func beginSync() -> Int {
+        syncsBegun += 1
+        return syncsBegun
+    }
+
+    func endSync(_ number: Int) { lastSync = number }
+
+    /// The device, its user or its address has changed, so the server may have other messages for it.
+    func forgetSyncs() { lastSync = 0 }
+
     // MARK: Signing in
 
     /// States who uses the app, or with nil that nobody does, and registers it.
@@ -200,10 +236,13 @@ actor MomentEngine {
             if signInsUnderWay == 0 { refusals = [:] }
         }
         refusals[signIn] = nil
-        try parts.state.update { ledger in
-            ledger.state(on: platform) { ($0.userID, $0.userProof) = (user, proof) }
+        let isKnown = try parts.state.update { ledger in
+            let isKnown = ledger.identity != nil && ledger.wanted?.userID == user && !ledger.isBetweenUsers
+            ledger.state(on: platform) { ($0.userID, $0.userProof, $0.keepsUser) = (user, proof, nil) }
+            return isKnown
         }
-        let report = try await wake(isForeground: true, syncs: true)
+        // Another user has other messages. Apps sign in at every start, even if a wake-up has started them.
+        let report = try await wake(isForeground: true, syncs: isKnown ? .never : .once)
         let failure = report.refusal ?? report.failure
         // The wake's own refusal may be that of another sign-in.
         return refusals[signIn] ?? (failure?.concernsUser == true ? nil : failure)
@@ -272,8 +311,19 @@ actor MomentEngine {
         return shown
     }
 
-    /// Requests a registration although nothing has changed: once in a run of the app.
-    func confirmRegistration() { if confirmation == .unasked { confirmation = .due } }
+    /// Requests a registration although nothing has changed: once in a run of the app. If the system has started the
+    /// app in the background, as it does for wake-ups, the registration waits until the person opens the app, or until
+    /// the former one is a day old.
+    func confirmRegistration(isInBackground: Bool) throws {
+        guard confirmation == .unasked else { return }
+        let ledger = try parts.state.read()
+        let age = ledger.registeredAt.map { ledger.clock.now(parts.clock.reading).milliseconds - $0 }
+        let isRecent = age.map { $0 < Self.confirmationMilliseconds } ?? false
+        confirmation = isInBackground && isRecent ? .postponed : .due
+    }
+
+    /// The person opened the app.
+    func confirmPostponedRegistration() { if confirmation == .postponed { confirmation = .due } }
 
     /// Whether the server is to be sent the registration.
     func needsRegistration() throws -> Bool {

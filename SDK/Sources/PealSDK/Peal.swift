@@ -46,7 +46,8 @@ public actor Peal {
     }
 
     /// Stores an address of another network, such as an FCM registration token. The first call in a run of the app
-    /// registers the device even if nothing has changed, because the server may have retired it.
+    /// registers the device even if nothing has changed, because the server may have retired it. If the system has
+    /// started the app in the background, that waits until the person opens it, for a day at most.
     public func setAddress(_ address: String) async {
         let configuration = configuration
         change { ledger in
@@ -60,9 +61,10 @@ public actor Peal {
             }
             ledger.server = configuration.server.absoluteString
         }
-        await engine.confirmRegistration()
+        let isInBackground = await parts.isInBackground()
+        try? await engine.confirmRegistration(isInBackground: isInBackground)
         // The app registers at every start, so it is probably being opened.
-        await send(syncs: true)
+        await send(syncs: isInBackground ? .never : .once)
     }
 
     /// The description that the app configured, with the system's current locale and time zone.
@@ -71,7 +73,8 @@ public actor Peal {
     }
 
     /// States who uses the app, so that messages to this person reach the device. Call it at every start with a fresh
-    /// proof: when the server asks for the proof again and it has expired, the device continues without a user.
+    /// proof: when the server asks for the proof again and it has expired, the device continues without a user. If the
+    /// app calls neither this nor `signOut`, the device keeps the user that a backend set.
     /// - Parameters:
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
@@ -102,14 +105,16 @@ public actor Peal {
     }
 
     /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent if it is required.
+    /// A change replaces all ids of the device, including those that a backend set. If the app never calls this, or
+    /// states the same again, the device keeps its ids.
     public func setIdentifiers(_ identifiers: DeviceIdentifiers) async {
         change { ledger in ledger.state(on: configuration.platform) { $0.identifiers = identifiers } }
         await send()
     }
 
     /// States facts about the device or its user, by which a backend chooses audiences (`attribute` in a condition).
-    /// They replace all attributes of the device, including those that a backend set. If the app never calls this, the
-    /// device keeps its attributes.
+    /// A change replaces all attributes of the device, including those that a backend set. If the app never calls this,
+    /// or states the same again, the device keeps its attributes.
     /// - Throws: `PealError.refused` with the field `attributes` for more than 4,096 bytes of JSON, control characters,
     ///   or an infinite number; `PealError.notStored`.
     public func setAttributes(_ attributes: [String: AttributeValue]) async throws {
@@ -171,7 +176,7 @@ public actor Peal {
     /// Sends the server what the app stated while the person was using it, and continues if the person leaves the app
     /// meanwhile. The system soon suspends such an app, and ends it if it is suspended while it holds a lock on a file
     /// of the app group (Apple, "Understanding the exception types in a crash report", 0xDEAD10CC).
-    private func send(syncs: Bool = false) async {
+    private func send(syncs: MomentEngine.SyncWish = .never) async {
         let engine = engine
         await held { _ = try? await engine.wake(isForeground: true, syncs: syncs) }
     }
@@ -262,7 +267,8 @@ public actor Peal {
             // The person may have travelled.
             if ledger.wanted != nil { ledger.state(on: self.configuration.platform, self.description.write) }
         }
-        await send(syncs: true)
+        await engine.confirmPostponedRegistration()
+        await send(syncs: .always)
     }
 
     /// The app may run for a moment: its last window went to the background, or the system granted a background
@@ -350,5 +356,15 @@ public enum PealError: Error, Sendable, Hashable {
     init?(_ failure: APIFailure) {
         guard case .refused(_, let code, let message, let field) = failure else { return nil }
         self = .refused(code: code, message: message, field: field)
+    }
+}
+
+extension PealError: LocalizedError {
+    /// The server's message, for developers, or why the phone cannot store anything.
+    public var errorDescription: String? {
+        switch self {
+        case .refused(let code, let message, _): message ?? "the server refused the request (\(code))"
+        case .notStored: "the phone's files cannot be written now; try again later"
+        }
     }
 }

@@ -8,8 +8,11 @@ public struct Registration: Sendable, Hashable, Codable {
     public var userID: String?
     /// A signed statement of the app's backend that the person is `userID`.
     public var userProof: String?
+    /// Whether a device with a valid token keeps its user although `userID` is nil.
+    public var keepsUser: Bool?
     /// nil keeps the topics of a known device.
     public var topics: [String]?
+    /// This and the following, except `capabilities`: nil keeps what the server knows of a device with a valid token.
     public var identifiers: DeviceIdentifiers?
     public var locale: String?
     public var timeZone: String?
@@ -33,6 +36,7 @@ public struct Registration: Sendable, Hashable, Codable {
         case deviceToken = "device_token"
         case userID = "user_id"
         case userProof = "user_proof"
+        case keepsUser = "keep_user"
         case timeZone = "time_zone"
         case osVersion = "os_version"
         case appVersion = "app_version"

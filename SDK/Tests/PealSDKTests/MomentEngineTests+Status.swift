@@ -88,6 +88,17 @@ extension MomentEngineTests {
         #expect(await next.status == .refused(refusal))
     }
 
+    @Test(
+        "an error says what is wrong",
+        arguments: [
+            (.refused(code: "forbidden", message: "it has expired", field: "user_proof"), "it has expired"),
+            (.refused(code: "internal", message: nil, field: nil), "the server refused the request (internal)"),
+            (.notStored, "the phone's files cannot be written now; try again later"),
+        ] as [(PealError, String)])
+    func errorDescription(error: PealError, text: String) {
+        #expect((error as any Error).localizedDescription == text)
+    }
+
     @Test("sends nothing to an invalid address", arguments: ["push.example.com", "ftp://example.com", "file:///"])
     func invalidAddress(text: String) async throws {
         let exchange = exchange()

@@ -69,6 +69,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         _ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(),
         backgroundSeconds: Double = 25, sensors: any Sensors = SimulatedSensors(),
         images: any ImageStore = NoImages(),
+        isInBackground: @escaping @Sendable () async -> Bool = { false },
         describe: @escaping @Sendable () -> DeviceDescription = { DeviceDescription() },
         imageSeconds: Double = 4, state: (any SharedState<Ledger>)? = nil,
         hold: @escaping @Sendable (@escaping @Sendable () -> Void) async -> @Sendable () async -> Void = { _ in {} },
@@ -89,7 +90,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                             $0 += 1; return $0
                         } + 100)
                 }, utcOffsetSeconds: { _ in 0 },
-                verify: { _, _, _ in true }, describe: describe, start: start, hold: hold,
+                verify: { _, _, _ in true }, isInBackground: isInBackground, describe: describe, start: start,
+                hold: hold,
                 alertReceiver: .serviceExtension, backgroundSeconds: backgroundSeconds, imageSeconds: imageSeconds))
         return Peal(configuration, engine: engine)
     }

@@ -103,6 +103,7 @@ import Testing
             platform: "ios", environment: "sandbox",
             address: .subscription(WebSubscription(endpoint: "e", keys: keys, applicationServerKey: "v")))
         (registration.deviceToken, registration.userID, registration.userProof) = ("t", "u", "p")
+        registration.keepsUser = true
         (registration.topics, registration.locale, registration.timeZone) = (["n"], "de", "Europe/Vienna")
         (registration.osVersion, registration.appVersion, registration.sdkVersion) = ("18", "1", "1")
         (registration.model, registration.manufacturer, registration.attributes) = ("m", "a", [:])

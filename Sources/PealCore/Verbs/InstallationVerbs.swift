@@ -13,23 +13,34 @@ package struct InstallationVerbs: Sendable {
     package struct Draft: Sendable {
         /// The id for a new device.
         package var registration: DeviceRegistration
-        /// Whether the device states no attributes, and keeps those that a backend may have set.
-        package var keepsAttributes: Bool
+        /// What the registration leaves as it is, instead of clearing it.
+        package var omissions: Omissions
         package var capabilities: Installation.Capabilities
         package var sdkVersion: String?
         /// The current token; nil if the device presents none.
         package var deviceToken: String?
 
         package init(
-            registration: DeviceRegistration, keepsAttributes: Bool, capabilities: Installation.Capabilities,
+            registration: DeviceRegistration, omissions: Omissions, capabilities: Installation.Capabilities,
             sdkVersion: String?, deviceToken: String?
         ) {
             self.registration = registration
-            self.keepsAttributes = keepsAttributes
+            self.omissions = omissions
             self.capabilities = capabilities
             self.sdkVersion = sdkVersion
             self.deviceToken = deviceToken
         }
+    }
+
+    /// What a device says nothing about although it could say that there is none.
+    package struct Omissions: OptionSet, Sendable {
+        package static let user = Omissions(rawValue: 1)
+        package static let identifiers = Omissions(rawValue: 2)
+        package static let attributes = Omissions(rawValue: 4)
+
+        package let rawValue: Int
+
+        package init(rawValue: Int) { self.rawValue = rawValue }
     }
 
     package struct Registered: Sendable {
@@ -93,7 +104,7 @@ package struct InstallationVerbs: Sendable {
             registration.id = present.id
             registration.identityOnMove = .newID
             // Without the token, it may be anyone who knows the address, and could then read what is kept.
-            if draft.keepsAttributes { registration.detail.attributes = present.detail.attributes }
+            registration.keep(draft.omissions, of: present)
         } else {
             registration.identityOnMove = .knownID
         }
@@ -118,7 +129,7 @@ package struct InstallationVerbs: Sendable {
             ?? Installation(
                 app: app, device: device.key, tokenHash: tokenHash, key: key, capabilities: [],
                 seenAt: Timestamp(milliseconds: 0))
-        if present == nil { installation.tokenHash = tokenHash }
+        if present == nil { (installation.tokenHash, installation.sdkVersion) = (tokenHash, nil) }
         installation.key = key
         if known == nil || present?.address != device.address {
             installation.wakes.inherit(try store.spentWakes(app: app, address: device.address))
@@ -133,7 +144,7 @@ package struct InstallationVerbs: Sendable {
         now: Timestamp
     ) throws {
         installation.capabilities = draft.capabilities
-        installation.sdkVersion = draft.sdkVersion
+        installation.sdkVersion = draft.sdkVersion ?? installation.sdkVersion
         installation.seenAt = now
         if device.userID != nil, installation.wakes.dueAt == nil {
             installation.wakes.dueAt = installation.wakes.allowed(at: now + .seconds(Limits.wakeIntervalSeconds))
@@ -244,6 +255,23 @@ package struct InstallationVerbs: Sendable {
     }
 
     private static let deleted = PealError(.unauthorized, "the device was deleted")
+}
+
+extension DeviceRegistration {
+    /// Takes what the registration omits from the device as it is stored: a backend may have set it.
+    fileprivate mutating func keep(_ omissions: InstallationVerbs.Omissions, of device: Device) {
+        if omissions.contains(.user) { userID = device.userID }
+        if omissions.contains(.identifiers) { detail.identifiers = device.detail.identifiers }
+        if omissions.contains(.attributes) { detail.attributes = device.detail.attributes }
+        locale = locale ?? device.locale
+        timeZone = timeZone ?? device.timeZone
+        detail.osVersion = detail.osVersion ?? device.detail.osVersion
+        detail.appVersion = detail.appVersion ?? device.detail.appVersion
+        detail.model = detail.model ?? device.detail.model
+        detail.manufacturer = detail.manufacturer ?? device.detail.manufacturer
+        isInteractive = Interactivity.isInteractive(
+            platform: address.route.platform, osVersion: detail.osVersion)
+    }
 }
 
 /// What a device reports and requests in a sync.

@@ -21,7 +21,7 @@ struct DeviceRegistrations: Sendable {
         }
         let registration = try given.device.registration(id: services.newDeviceID(at: call.now), services.addressRules)
         let draft = InstallationVerbs.Draft(
-            registration: registration, keepsAttributes: given.device.facts.attributes == nil,
+            registration: registration, omissions: given.omissions,
             capabilities: given.capabilities ?? .unstated, sdkVersion: given.sdkVersion, deviceToken: given.deviceToken)
         let proof = UserProof(
             user: registration.userID, text: given.userProof,

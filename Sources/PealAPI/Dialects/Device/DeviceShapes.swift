@@ -6,8 +6,17 @@ struct DeviceDraft: Sendable {
     var device = NativeDeviceDraft()
     var deviceToken: String?
     var userProof: String?
+    var keepsUser = false
     var sdkVersion: String?
     var capabilities: Installation.Capabilities?
+
+    var omissions: InstallationVerbs.Omissions {
+        var omissions: InstallationVerbs.Omissions = []
+        if keepsUser, device.facts.userID == nil { omissions.insert(.user) }
+        if device.facts.identifiers == nil { omissions.insert(.identifiers) }
+        if device.facts.attributes == nil { omissions.insert(.attributes) }
+        return omissions
+    }
 }
 
 /// A sync as received.
@@ -38,6 +47,7 @@ enum DeviceShapes {
         Entry(required: "address", NativeShapes.address) { $0.device.address = $1 }
         Entry("device_token", .text()) { $0.deviceToken = $1 }
         Entry("user_proof", .text(characters: Limits.signedUserIDBytesMax)) { $0.userProof = $1 }
+        Entry("keep_user", .flag) { $0.keepsUser = $1 ?? false }
         Entry("sdk_version", .text()) { $0.sdkVersion = $1 }
         Entry("capabilities", capabilities.shape) { $0.capabilities = $1 }
         Entry.including(NativeDeviceShapes.shared(identifiers: "DeviceIdentifiers"), in: \.device.facts)

@@ -16,6 +16,8 @@ struct NativeDeviceDraft: Sendable {
         var topics: [String]?
         var locale: String?
         var timeZone: String?
+        /// nil keeps the identifiers.
+        var identifiers: [String: String]?
         /// nil keeps the attributes.
         var attributes: JSON.Members?
         var detail = DeviceDetail()
@@ -66,7 +68,7 @@ enum NativeDeviceShapes {
             Entry("app_version", .text()) { $0.detail.appVersion = $1 }
             Entry("model", .text()) { $0.detail.model = $1 }
             Entry("manufacturer", .text()) { $0.detail.manufacturer = $1 }
-            Entry("identifiers", identifiers(name).shape) { $0.detail.identifiers = $1 ?? [:] }
+            Entry("identifiers", identifiers(name).shape) { $0.identifiers = $1 ?? [:] }
             Entry("attributes", attributes) { $0.attributes = $1 ?? .init() }
         }
     }
@@ -156,6 +158,7 @@ extension NativeDeviceDraft {
         var registration = DeviceRegistration(
             id: id, address: address, userID: facts.userID, topics: facts.topics, locale: facts.locale,
             timeZone: facts.timeZone, detail: facts.detail)
+        if let identifiers = facts.identifiers { registration.detail.identifiers = identifiers }
         if let attributes = facts.attributes { registration.detail.attributes = attributes }
         if let text = self.address?.stringValue, address.json != .string(text) {
             registration.detail.addressAsSent = text
