@@ -324,6 +324,19 @@ def test_a_server_whose_database_was_moved_accepts_nothing(serve):
     assert [app["name"] for app in peal.get("/apps")["items"]] == ["before"]
 
 
+def test_a_server_whose_write_ahead_log_was_deleted_accepts_nothing_and_loses_nothing(serve):
+    peal = serve()
+    peal.app("before")
+    (peal.directory / "peal.db-wal").unlink()
+    with pytest.raises(Refused) as refusal:
+        peal.app("lost")
+    assert refusal.value.status == 503 and "write-ahead log was moved, deleted or replaced" in refusal.value.text
+    peal.kill()
+    peal.start()
+    assert [app["name"] for app in peal.get("/apps")["items"]] == ["before"]
+    peal.app("after")
+
+
 def test_a_database_that_another_program_locks_may_be_free_later(serve):
     peal = serve()
     peal.stop()
