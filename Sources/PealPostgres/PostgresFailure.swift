@@ -1,5 +1,6 @@
 internal import CPostgreSQL
 internal import PealCore
+internal import Synchronization
 
 /// PostgreSQL's error for a failed statement or connection. It never contains parameters.
 struct PostgresFailure: Error, CustomStringConvertible {
@@ -86,6 +87,10 @@ struct PostgresFailure: Error, CustomStringConvertible {
         guard let failure = error as? PostgresFailure else { return error }
         // PostgreSQL's texts cannot hold U+0000.
         if failure.state == "22021" { return PealError(.invalidField, "a text contains U+0000") }
+        // Disk full.
+        if failure.state == "53100" {
+            return PealError(.unavailable, "the database's disk is full", retryAfterSeconds: 1)
+        }
         switch failure.remedy {
         case .retry, .reconnect, .wait: return unavailable
         case .retryAfterDuplicate, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
@@ -93,4 +98,27 @@ struct PostgresFailure: Error, CustomStringConvertible {
     }
 
     static let unavailable = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
+}
+
+/// Logs why transactions fail whose callers learn only that the database is not available.
+final class PostgresRefusals: Sendable {
+    /// Between two lines about errors with the same state: every caller may get the error at once.
+    private static let interval: Duration = .seconds(60)
+
+    private let report: @Sendable (String) -> Void
+    private let reportedAt = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    init(_ report: @escaping @Sendable (String) -> Void) { self.report = report }
+
+    /// Errors without a state are those of the connection, whose loss is logged.
+    func note(_ failure: PostgresFailure) {
+        guard let state = failure.state, ![.none, .retryAfterDuplicate].contains(failure.remedy) else { return }
+        let now = ContinuousClock.now
+        let isDue = reportedAt.withLock { reportedAt in
+            if let last = reportedAt[state], now - last < Self.interval { return false }
+            reportedAt[state] = now
+            return true
+        }
+        if isDue { report("the database refused a transaction: \(failure)") }
+    }
 }

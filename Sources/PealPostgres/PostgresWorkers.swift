@@ -147,6 +147,7 @@ final class PostgresSession {
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers?
     private let turns: PostgresTurns?
+    private let refusals: PostgresRefusals
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
@@ -159,11 +160,16 @@ final class PostgresSession {
     /// How often a transaction is repeated after a lost connection.
     private static let connectionsMax = 3
 
-    /// - Parameter turns: shared by the sessions of the process whose transactions may conflict.
-    init(_ settings: PostgresSettings, numbers: PostgresNumbers?, turns: PostgresTurns?) {
+    /// - Parameters:
+    ///   - turns: shared by the sessions of the process whose transactions may conflict.
+    ///   - refusals: shared by all sessions of the process.
+    init(
+        _ settings: PostgresSettings, numbers: PostgresNumbers?, turns: PostgresTurns?, refusals: PostgresRefusals
+    ) {
         self.settings = settings
         self.numbers = numbers
         self.turns = turns
+        self.refusals = refusals
     }
 
     /// Runs `body` in a transaction, and repeats it if that may help.
@@ -205,6 +211,7 @@ final class PostgresSession {
                     connections += 1
                     drop(nil)
                 case .retry?, .retryAfterDuplicate?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
+                    if let failure { refusals.note(failure) }
                     throw PostgresFailure.refusal(failure ?? error)
                 }
             }

@@ -272,6 +272,23 @@ struct PostgresEngineTests {
         #expect(error?.code == .unavailable)
     }
 
+    @Test("the log says once why the database refuses transactions, and callers learn that its disk is full")
+    func refusals() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let lines = Mutex<[String]>([])
+        let engine = PostgresEngine(PostgresSettings(url: test.url) { line in lines.withLock { $0.append(line) } })
+        for lane in [WriteLane.settle, .intake, .settle] {
+            let error = await #expect(throws: PealError.self) {
+                try await engine.write(lane) { connection in
+                    try connection.execute("DO $$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $$", [])
+                }
+            }
+            #expect(error?.code == .unavailable && error?.message == "the database's disk is full")
+        }
+        #expect(lines.withLock(\.self) == ["the database refused a transaction: PostgreSQL error 53100: no space"])
+        try engine.close()
+    }
+
     @Test("a server that cannot be reached is unavailable at once, not after a wait")
     func unreachable() async throws {
         let lines = Mutex<[String]>([])
