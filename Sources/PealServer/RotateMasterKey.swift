@@ -19,7 +19,8 @@ package func rotateMasterKey(
     // A missing database would be created, and a key beside it.
     try Storage.checkExists(configuration.store)
     let configured = try Storage.checkedKey(configuration)
-    let engine = try Storage.engine(configuration.store, preparesStatements: configuration.preparesStatements)
+    let engine = try Storage.engine(
+        configuration.store, preparesStatements: configuration.preparesStatements, report: StandardStream.warn)
     defer { try? engine.close() }
     let rotation = MasterKeyRotation(engine, configured: configured)
     if try await rotation.isUnderWay() {

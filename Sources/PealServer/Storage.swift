@@ -217,7 +217,7 @@ package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) asy
         if let problem = Doctor.problem(withFolder: folder) { throw ConfigurationFailure(.storeURL, problem) }
         return "Would create \(path) with schema version \(newest)."
     }
-    let storage = try Storage.open(configuration)
+    let storage = try Storage.open(configuration, report: StandardStream.warn)
     if isDry {
         let version = try await storage.checkMigratable(configuration)
         try storage.close()
@@ -247,13 +247,14 @@ package func copyStore(
     try Storage.checkExists(source, named: "--from")
     let configured = try ConfigurationValues(ConfigurationSource(arguments: [], environment: environment))
     let preparesStatements = configured.text(.preparedStatements) == "true"
-    let original = try Storage.engine(source, preparesStatements: preparesStatements)
+    let original = try Storage.engine(
+        source, preparesStatements: preparesStatements, report: StandardStream.warn)
     defer { try? original.close() }
     if isDry {
         try await StoreCopy.checkSource(original)
         return print("Would copy \(source) to \(target).")
     }
-    let copy = try Storage.engine(target, preparesStatements: preparesStatements)
+    let copy = try Storage.engine(target, preparesStatements: preparesStatements, report: StandardStream.warn)
     defer { try? copy.close() }
     if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }
     try await StoreCopy(from: original, to: copy).run { result in
