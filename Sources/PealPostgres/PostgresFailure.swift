@@ -1,6 +1,5 @@
 internal import CPostgreSQL
 internal import PealCore
-internal import Synchronization
 
 /// PostgreSQL's error for a failed statement or connection. It never contains parameters.
 struct PostgresFailure: Error, CustomStringConvertible {
@@ -98,27 +97,4 @@ struct PostgresFailure: Error, CustomStringConvertible {
     }
 
     static let unavailable = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
-}
-
-/// Logs why transactions fail whose callers learn only that the database is not available.
-final class PostgresRefusals: Sendable {
-    /// Between two lines about errors with the same state: every caller may get the error at once.
-    private static let interval: Duration = .seconds(60)
-
-    private let report: @Sendable (String) -> Void
-    private let reportedAt = Mutex<[String: ContinuousClock.Instant]>([:])
-
-    init(_ report: @escaping @Sendable (String) -> Void) { self.report = report }
-
-    /// Errors without a state are those of the connection, whose loss is logged.
-    func note(_ failure: PostgresFailure) {
-        guard let state = failure.state, ![.none, .retryAfterDuplicate].contains(failure.remedy) else { return }
-        let now = ContinuousClock.now
-        let isDue = reportedAt.withLock { reportedAt in
-            if let last = reportedAt[state], now - last < Self.interval { return false }
-            reportedAt[state] = now
-            return true
-        }
-        if isDue { report("the database refused a transaction: \(failure)") }
-    }
 }

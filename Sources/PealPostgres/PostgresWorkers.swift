@@ -142,6 +142,29 @@ final class PostgresTurns: Sendable {
     }
 }
 
+/// Logs why transactions fail whose callers learn only that the database is not available.
+final class PostgresRefusals: Sendable {
+    /// Between two lines about errors with the same state: every caller may get the error at once.
+    private static let interval: Duration = .seconds(60)
+
+    private let report: @Sendable (String) -> Void
+    private let reportedAt = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    init(_ report: @escaping @Sendable (String) -> Void) { self.report = report }
+
+    /// Errors without a state are those of the connection, whose loss is logged.
+    func note(_ failure: PostgresFailure) {
+        guard let state = failure.state, ![.none, .retryAfterDuplicate].contains(failure.remedy) else { return }
+        let now = ContinuousClock.now
+        let isDue = reportedAt.withLock { reportedAt in
+            if let last = reportedAt[state], now - last < Self.interval { return false }
+            reportedAt[state] = now
+            return true
+        }
+        if isDue { report("the database refused a transaction: \(failure)") }
+    }
+}
+
 /// The connection of one thread, opened when it is needed and reopened after it was lost.
 final class PostgresSession {
     private let settings: PostgresSettings
