@@ -196,11 +196,18 @@ enum AdminToken {
         if let stored = try await storage.store.read({ try $0.setting(settingName) }) { return stored }
         let made = AdminVerbs.newToken(randomness)
         let hash = storage.store.hasher.hash(made)
-        // Another server may be starting for the first time too.
-        let kept = try await storage.store.write(.control) { store in
-            if let stored = try store.setting(settingName) { return stored }
-            try store.setSetting(settingName, hash)
-            return hash
+        let kept: [UInt8]
+        do {
+            // Another server may be starting for the first time too.
+            kept = try await storage.store.write(.control) { store in
+                if let stored = try store.setting(settingName) { return stored }
+                try store.setSetting(settingName, hash)
+                return hash
+            }
+        } catch let error as PealError where error.code == .unavailable {
+            // If only the answer was lost, no later start shows a token.
+            StandardStream.warn("The admin token of this server, unless the next start shows another one: \(made)")
+            throw error
         }
         guard kept == hash else { return kept }
         StandardStream.warn("The admin token of this server (shown only once): \(made)")

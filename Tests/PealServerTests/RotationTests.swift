@@ -39,17 +39,7 @@ struct RotationTests {
     func lostAnswer() async throws {
         let test = try await StoreUnderTest.postgres.open()
         let server = try PostgresServer.shared()
-        // The server ends the connection while it commits, so the client does not learn what became of the commit.
-        for statement in [
-            """
-            CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql
-            AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'
-            """,
-            """
-            CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON setting DEFERRABLE INITIALLY DEFERRED
-            FOR EACH ROW EXECUTE FUNCTION cut()
-            """,
-        ] { try server.execute(statement, in: test.databaseName) }
+        try server.cutCommitsOfSettings(in: test.databaseName)
         let file = NSTemporaryDirectory() + "peal-next-\(UUID().uuidString).key"
         defer { for path in [file, file + ".lock"] { try? FileManager.default.removeItem(atPath: path) } }
         let configuration = try await ServerConfiguration.load(
@@ -66,5 +56,22 @@ struct RotationTests {
         let text = try await rotateMasterKey(configuration, to: file, prepares: true, isDry: false)
         #expect(text.contains("The next key is in \(file)."))
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == next)
+    }
+}
+
+extension PostgresServer {
+    /// From now on, the server ends a connection that commits a new row of `setting`: the client does not learn what
+    /// became of the commit.
+    func cutCommitsOfSettings(in database: String) throws {
+        for statement in [
+            """
+            CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql
+            AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'
+            """,
+            """
+            CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON setting DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION cut()
+            """,
+        ] { try execute(statement, in: database) }
     }
 }
