@@ -20,6 +20,7 @@ PROGRAM = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim")
 # Files whose tests take longest, most of them by waiting. They start first, so that no process ends alone with one.
 LONG_FILES = [
     "test_trouble", "test_torture", "test_attack", "test_alerts", "test_guides", "test_life", "test_contextpush",
+    "test_lost_commits",
 ]  # fmt: skip
 
 
