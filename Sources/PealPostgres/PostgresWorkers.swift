@@ -270,12 +270,15 @@ final class PostgresSession {
         }
     }
 
-    /// The first failure may come from a server that is just shutting down.
+    /// The first failure may come from a server that is just shutting down. One that does not answer is not asked
+    /// again: each attempt takes as long as the time-out.
     private func connect() throws -> PostgresConnection {
-        if !backOff.isRunning, let connection = try? PostgresConnection(settings, numbers: numbers) {
-            return connection
+        let start = ContinuousClock.now
+        do {
+            return try PostgresConnection(settings, numbers: numbers)
+        } catch  where !backOff.isRunning && ContinuousClock.now - start < .seconds(1) {
+            return try PostgresConnection(settings, numbers: numbers)
         }
-        return try PostgresConnection(settings, numbers: numbers)
     }
 
     /// How long to wait before the next attempt to connect.
