@@ -29,11 +29,12 @@ package final class PostgresEngine: SQLEngine {
         let numbers = PostgresNumbers(settings)
         self.numbers = numbers
         let turns = PostgresTurns()
+        let refusals = PostgresRefusals(settings.report)
         func workers(
             _ name: String, _ threads: Int, kinds: Int = 1, waitingMax: Int = .max, turns: PostgresTurns? = nil
         ) -> PostgresWorkers {
             PostgresWorkers("peal.store.\(name)", threads: threads, kinds: kinds, waitingMax: waitingMax) {
-                PostgresSession(settings, numbers: numbers, turns: turns)
+                PostgresSession(settings, numbers: numbers, turns: turns, refusals: refusals)
             }
         }
         briefReaders = workers("read.brief", Self.readersPerLaneMax)

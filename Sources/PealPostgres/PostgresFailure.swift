@@ -86,6 +86,10 @@ struct PostgresFailure: Error, CustomStringConvertible {
         guard let failure = error as? PostgresFailure else { return error }
         // PostgreSQL's texts cannot hold U+0000.
         if failure.state == "22021" { return PealError(.invalidField, "a text contains U+0000") }
+        // Disk full.
+        if failure.state == "53100" {
+            return PealError(.unavailable, "the database's disk is full", retryAfterSeconds: 1)
+        }
         switch failure.remedy {
         case .retry, .reconnect, .wait: return unavailable
         case .retryAfterDuplicate, .none: return PealError(.internal, "the database rejected a statement: \(failure)")

@@ -142,11 +142,35 @@ final class PostgresTurns: Sendable {
     }
 }
 
+/// Logs why transactions fail whose callers learn only that the database is not available.
+final class PostgresRefusals: Sendable {
+    /// Between two lines about errors with the same state: every caller may get the error at once.
+    private static let interval: Duration = .seconds(60)
+
+    private let report: @Sendable (String) -> Void
+    private let reportedAt = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    init(_ report: @escaping @Sendable (String) -> Void) { self.report = report }
+
+    /// Errors without a state are those of the connection, whose loss is logged.
+    func note(_ failure: PostgresFailure) {
+        guard let state = failure.state, ![.none, .retryAfterDuplicate].contains(failure.remedy) else { return }
+        let now = ContinuousClock.now
+        let isDue = reportedAt.withLock { reportedAt in
+            if let last = reportedAt[state], now - last < Self.interval { return false }
+            reportedAt[state] = now
+            return true
+        }
+        if isDue { report("the database refused a transaction: \(failure)") }
+    }
+}
+
 /// The connection of one thread, opened when it is needed and reopened after it was lost.
 final class PostgresSession {
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers?
     private let turns: PostgresTurns?
+    private let refusals: PostgresRefusals
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
@@ -159,11 +183,16 @@ final class PostgresSession {
     /// How often a transaction is repeated after a lost connection.
     private static let connectionsMax = 3
 
-    /// - Parameter turns: shared by the sessions of the process whose transactions may conflict.
-    init(_ settings: PostgresSettings, numbers: PostgresNumbers?, turns: PostgresTurns?) {
+    /// - Parameters:
+    ///   - turns: shared by the sessions of the process whose transactions may conflict.
+    ///   - refusals: shared by all sessions of the process.
+    init(
+        _ settings: PostgresSettings, numbers: PostgresNumbers?, turns: PostgresTurns?, refusals: PostgresRefusals
+    ) {
         self.settings = settings
         self.numbers = numbers
         self.turns = turns
+        self.refusals = refusals
     }
 
     /// Runs `body` in a transaction, and repeats it if that may help.
@@ -205,6 +234,7 @@ final class PostgresSession {
                     connections += 1
                     drop(nil)
                 case .retry?, .retryAfterDuplicate?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
+                    if let failure { refusals.note(failure) }
                     throw PostgresFailure.refusal(failure ?? error)
                 }
             }
@@ -240,12 +270,15 @@ final class PostgresSession {
         }
     }
 
-    /// The first failure may come from a server that is just shutting down.
+    /// The first failure may come from a server that is just shutting down. One that does not answer is not asked
+    /// again: each attempt takes as long as the time-out.
     private func connect() throws -> PostgresConnection {
-        if !backOff.isRunning, let connection = try? PostgresConnection(settings, numbers: numbers) {
-            return connection
+        let start = ContinuousClock.now
+        do {
+            return try PostgresConnection(settings, numbers: numbers)
+        } catch  where !backOff.isRunning && ContinuousClock.now - start < .seconds(1) {
+            return try PostgresConnection(settings, numbers: numbers)
         }
-        return try PostgresConnection(settings, numbers: numbers)
     }
 
     /// How long to wait before the next attempt to connect.

@@ -139,9 +139,9 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Empties the log into the database and truncates it, because the disk is full. Called by the writer outside a
-    /// transaction.
-    func makeRoom() { restart(.truncate) }
+    /// Empties the log into the database and truncates it, because the disk is full or the log's file is no longer at
+    /// its path. Called by the writer outside a transaction.
+    func emptyLog() { restart(.truncate) }
 
     private func move(_ database: Database) {
         let moved = try? database.checkpoint(.passive)

@@ -223,6 +223,9 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     /// The database file is no longer at its path.
     static let moved = SQLiteFailure(
         code: readOnlyMoved, description: "the database file was moved, deleted or replaced")
+    /// The write-ahead log is no longer at its path.
+    static let logMoved = SQLiteFailure(
+        code: readOnlyMoved, description: "the database's write-ahead log was moved, deleted or replaced")
     /// `SQLITE_READONLY_DBMOVED`, which is an expression in C.
     private static let readOnlyMoved = SQLITE_READONLY | 4 << 8
 
@@ -240,6 +243,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     var isDamage: Bool { code & 0xFF == SQLITE_CORRUPT }
     /// Whether the disk is full.
     var isFull: Bool { code & 0xFF == SQLITE_FULL }
+    /// Whether a file of the database is no longer at its path.
+    var isMoved: Bool { code == Self.readOnlyMoved }
 
     /// The failure behind an error; nil when the database is not at fault.
     static func of(_ error: any Error) -> SQLiteFailure? {
@@ -250,14 +255,14 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     static func refusal(_ error: any Error) -> any Error {
         guard let failure = of(error) else { return error }
         if failure.isDamage { return PealError(.internal, "the database is damaged: \(failure)") }
-        if failure.code == readOnlyMoved { return unavailableFile }
+        if failure.isMoved {
+            return PealError(
+                .unavailable, "\(failure) while the server uses it; restart the server", retryAfterSeconds: 1)
+        }
         if failure.isFull { return PealError(.unavailable, "the database's disk is full", retryAfterSeconds: 1) }
         if failure.concernsDatabase { return unavailable }
         return PealError(.internal, "the database rejected a statement: \(failure)")
     }
 
     static let unavailable = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
-    private static let unavailableFile = PealError(
-        .unavailable, "the database file was moved, deleted or replaced while the server uses it; restart the server",
-        retryAfterSeconds: 1)
 }

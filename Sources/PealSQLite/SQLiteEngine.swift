@@ -164,7 +164,7 @@ package final class FileLock: Sendable {
     }
 
     /// The resolved path: a database opened through a link must use the same lock.
-    private static func resolved(_ path: String) -> String {
+    fileprivate static func resolved(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }
         defer { free(real) }
         return String(cString: real)
@@ -176,11 +176,14 @@ package final class FileLock: Sendable {
     deinit { close(descriptor) }
 }
 
-/// The database file that the engine opened. It is locked too, because the file that `FileLock` locks may be deleted.
+/// The files that the engine opened: the database and its write-ahead log. The database is locked too, because the file
+/// that `FileLock` locks may be deleted.
 final class OpenFile: Sendable {
     private let path: String
+    private let logPath: String
     private let descriptor: Int32
-    private let identity: Identity
+    private let database: Identity
+    private let log: Identity?
 
     private struct Identity: Equatable {
         let device: UInt64
@@ -194,15 +197,18 @@ final class OpenFile: Sendable {
 
     /// The descriptor stays open until the connections are closed: closing any descriptor of the file releases the
     /// locks that SQLite holds on it (fcntl(2)).
+    /// - Parameter path: of a database that a connection has opened in write-ahead mode, which creates the log.
     /// - Throws: `StoreStartFailure` when another process has it open as its database.
     init(_ path: String) throws {
         self.path = path
+        logPath = FileLock.resolved(path) + "-wal"
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             throw StoreStartFailure("the database \(path) cannot be read: \(String(cString: strerror(errno)))")
         }
-        identity = Identity(status)
+        database = Identity(status)
+        log = stat(logPath, &status) == 0 ? Identity(status) : nil
         #if os(Linux)
             // Elsewhere, this lock and those of SQLite exclude each other.
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -211,8 +217,13 @@ final class OpenFile: Sendable {
         #endif
     }
 
-    /// Whether the file is still at its path. What is written to another one would be lost after the next start.
-    var isUnmoved: Bool {
+    /// Whether the database is still at its path. What is written to another one would be lost after the next start.
+    var isUnmoved: Bool { Self.isUnmoved(path, database) }
+
+    /// Whether the write-ahead log is still at its path. What only it contains would be lost after a crash.
+    var hasLog: Bool { log.map { Self.isUnmoved(logPath, $0) } ?? true }
+
+    private static func isUnmoved(_ path: String, _ identity: Identity) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 ? Identity(status) == identity : errno != ENOENT
     }

@@ -90,9 +90,11 @@ final class Writer: Sendable {
     private func handle(_ error: any Error, of batch: [WriteItem], _ connection: SQLiteConnection) {
         let failure = SQLiteFailure.of(error)
         if failure?.isFull == true {
-            checkpointer.makeRoom()
+            checkpointer.emptyLog()
             if let outcomes = try? outcomes(of: batch, connection) { return finish(batch, outcomes) }
         }
+        // What was acknowledged before must survive a crash.
+        if failure?.isMoved == true, file.isUnmoved { checkpointer.emptyLog() }
         // Only writes that need the damaged page fail, so each is tried alone.
         if failure?.isDamage == true, batch.count > 1 {
             for item in batch { commit([item], connection) }
@@ -161,6 +163,7 @@ final class Writer: Sendable {
             let outcomes = try body()
             try connection.commitWork?.run()
             guard file.isUnmoved else { throw SQLiteFailure.moved }
+            guard file.hasLog else { throw SQLiteFailure.logMoved }
             try connection.execute("COMMIT", [])
             return outcomes
         } catch {

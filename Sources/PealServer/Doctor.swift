@@ -6,6 +6,7 @@ package import PealCore
 internal import PealPostgres
 internal import PealSQLite
 internal import PealStore
+internal import Synchronization
 
 /// Checks everything that a server needs, without starting one. It creates, changes and sends nothing.
 package struct Doctor: Sendable {
@@ -56,23 +57,28 @@ extension Doctor {
                 return diagnosis.add(.warning, "store", "no database at \(path) yet; the first start creates it")
             }
         }
+        // The engine reports why a database is not available; its errors do not say it.
+        let reports = Mutex<[String]>([])
         do {
             let masterKey = try Storage.checkedKey(configuration)
             diagnosis.add(.ok, "master key", "readable")
-            let engine = try Storage.engine(location, preparesStatements: configuration.preparesStatements)
+            let engine = try Storage.engine(location, preparesStatements: configuration.preparesStatements) { line in
+                reports.withLock { $0.append(line) }
+            }
             let store = SQLStore(engine: engine, masterKey: masterKey)
+            defer { try? store.close() }
             diagnosis.add(.ok, "store", "\(location) can be opened")
             if let shared = engine as? PostgresEngine {
                 await checkDurability(of: shared, &diagnosis)
                 await compareClock(with: shared, &diagnosis)
             }
-            await look(into: store, &diagnosis)
-            try store.close()
+            try await look(into: store, &diagnosis)
         } catch let failure as StoreStartFailure where failure.isInUse {
             diagnosis.isStoreInUse = true
             diagnosis.add(.ok, "store", "in use by a running server: \(location)")
         } catch {
-            diagnosis.add(.failed, "store", "\(error)")
+            let isUnexplained = (error as? PealError)?.code == .unavailable
+            diagnosis.add(.failed, "store", (isUnexplained ? reports.withLock(\.last) : nil) ?? "\(error)")
         }
     }
 
@@ -110,8 +116,9 @@ extension Doctor {
         return "the directory \(folder) is not writable for this user; run this as the server's user, or with sudo"
     }
 
-    private func look(into store: SQLStore, _ diagnosis: inout Diagnosis) async {
-        guard let version = try? await store.schemaVersion() else {
+    /// - Throws: when the database does not answer.
+    private func look(into store: SQLStore, _ diagnosis: inout Diagnosis) async throws {
+        guard let version = try await store.knownSchemaVersion() else {
             let isNew = if case .postgres = configuration.store { true } else { false }
             return diagnosis.add(
                 isNew ? .warning : .failed, "schema",
@@ -125,18 +132,14 @@ extension Doctor {
                 isOld ? .warning : .failed, "schema", "version \(version), but this program needs \(newest): \(advice)")
         }
         diagnosis.add(.ok, "schema", "version \(version)")
-        do {
-            try await store.checkFinished()
-            guard try await store.masterKeyMatches() != false else {
-                return diagnosis.add(
-                    .failed, "master key", "does not match the database; configure the key with which it was created")
-            }
-            try await store.learnKey()
-            try await checkCredentials(in: store, &diagnosis)
-            try await checkSlices(in: store, &diagnosis)
-        } catch {
-            diagnosis.add(.failed, "store", "\(error)")
+        try await store.checkFinished()
+        guard try await store.masterKeyMatches() != false else {
+            return diagnosis.add(
+                .failed, "master key", "does not match the database; configure the key with which it was created")
         }
+        try await store.learnKey()
+        try await checkCredentials(in: store, &diagnosis)
+        try await checkSlices(in: store, &diagnosis)
     }
 
     /// Names the messages with devices whose results cannot be stored.

@@ -19,7 +19,8 @@ package func rotateMasterKey(
     // A missing database would be created, and a key beside it.
     try Storage.checkExists(configuration.store)
     let configured = try Storage.checkedKey(configuration)
-    let engine = try Storage.engine(configuration.store, preparesStatements: configuration.preparesStatements)
+    let engine = try Storage.engine(
+        configuration.store, preparesStatements: configuration.preparesStatements, report: StandardStream.warn)
     defer { try? engine.close() }
     let rotation = MasterKeyRotation(engine, configured: configured)
     if try await rotation.isUnderWay() {
@@ -57,8 +58,10 @@ private func begin(_ rotation: MasterKeyRotation, _ nextFile: String, isThere: B
     do {
         try await rotation.prepare(next: next)
     } catch {
-        // A key that was not used must not look like one that was.
-        if !isThere { try? FileManager.default.removeItem(atPath: nextFile) }
+        // A key that was not used must not look like one that was. If the answer to the commit was lost, it may be in
+        // use: then the next run finds the file and continues.
+        let isUncertain = (error as? PealError)?.code == .unavailable
+        if !isThere, !isUncertain { try? FileManager.default.removeItem(atPath: nextFile) }
         throw error
     }
     return next

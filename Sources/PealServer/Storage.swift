@@ -196,11 +196,18 @@ enum AdminToken {
         if let stored = try await storage.store.read({ try $0.setting(settingName) }) { return stored }
         let made = AdminVerbs.newToken(randomness)
         let hash = storage.store.hasher.hash(made)
-        // Another server may be starting for the first time too.
-        let kept = try await storage.store.write(.control) { store in
-            if let stored = try store.setting(settingName) { return stored }
-            try store.setSetting(settingName, hash)
-            return hash
+        let kept: [UInt8]
+        do {
+            // Another server may be starting for the first time too.
+            kept = try await storage.store.write(.control) { store in
+                if let stored = try store.setting(settingName) { return stored }
+                try store.setSetting(settingName, hash)
+                return hash
+            }
+        } catch let error as PealError where error.code == .unavailable {
+            // If only the answer was lost, no later start shows a token.
+            StandardStream.warn("The admin token of this server, unless the next start shows another one: \(made)")
+            throw error
         }
         guard kept == hash else { return kept }
         StandardStream.warn("The admin token of this server (shown only once): \(made)")
@@ -217,7 +224,7 @@ package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) asy
         if let problem = Doctor.problem(withFolder: folder) { throw ConfigurationFailure(.storeURL, problem) }
         return "Would create \(path) with schema version \(newest)."
     }
-    let storage = try Storage.open(configuration)
+    let storage = try Storage.open(configuration, report: StandardStream.warn)
     if isDry {
         let version = try await storage.checkMigratable(configuration)
         try storage.close()
@@ -247,13 +254,14 @@ package func copyStore(
     try Storage.checkExists(source, named: "--from")
     let configured = try ConfigurationValues(ConfigurationSource(arguments: [], environment: environment))
     let preparesStatements = configured.text(.preparedStatements) == "true"
-    let original = try Storage.engine(source, preparesStatements: preparesStatements)
+    let original = try Storage.engine(
+        source, preparesStatements: preparesStatements, report: StandardStream.warn)
     defer { try? original.close() }
     if isDry {
         try await StoreCopy.checkSource(original)
         return print("Would copy \(source) to \(target).")
     }
-    let copy = try Storage.engine(target, preparesStatements: preparesStatements)
+    let copy = try Storage.engine(target, preparesStatements: preparesStatements, report: StandardStream.warn)
     defer { try? copy.close() }
     if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }
     try await StoreCopy(from: original, to: copy).run { result in

@@ -259,10 +259,17 @@ extension MasterKey {
         }
         defer { close(descriptor) }
         let text = Array((Data(bytes).base64EncodedString() + "\n").utf8)
-        guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0 else {
-            throw StoreStartFailure("the master key \(file) cannot be written: \(String(cString: strerror(errno)))")
+        do {
+            guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0 else {
+                throw StoreStartFailure(
+                    "the master key \(file) cannot be written: \(String(cString: strerror(errno)))")
+            }
+            try DurableName.keep(file)
+        } catch {
+            // Left without a key, the file would prevent every later start.
+            unlink(file)
+            throw error
         }
-        try DurableName.keep(file)
         return key
     }
 }

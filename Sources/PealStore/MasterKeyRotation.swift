@@ -17,8 +17,8 @@ package struct MasterKeyRotation: Sendable {
 
     /// Whether the configured key is already the next one, so that the replacement only has to be finished.
     package func isUnderWay() async throws -> Bool {
-        guard let version = try? await engine.read({ try Migrator.version($0) }) else {
-            throw StoreStartFailure("it is not a Peal database, or does not answer")
+        guard let version = try await engine.readIfPresent({ try Migrator.version($0) }) else {
+            throw StoreStartFailure("it is not a Peal database")
         }
         guard version == Migrator.newestVersion else { throw Migrator.failure(of: "the database", version) }
         try await StoreCopy.checkFinished(engine)

@@ -79,7 +79,7 @@ package final class SQLStore: Store {
         }
     }
 
-    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted.
+    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted; `unavailable` if it does not answer.
     package func checkFinished() async throws { try await StoreCopy.checkFinished(engine) }
 
     /// Migrates the database to this program's schema, and checks that it was created with this master key.
@@ -120,7 +120,7 @@ package final class SQLStore: Store {
     /// - Returns: the version of its schema; 0 for a new database.
     /// - Throws: as `migrate`.
     package func checkMigratable() async throws -> Int {
-        guard let version = try? await schemaVersion(), version > 0 else { return 0 }
+        guard let version = try await knownSchemaVersion(), version > 0 else { return 0 }
         guard version <= Migrator.newestVersion else { throw Migrator.failure(of: "the database", version) }
         guard try await masterKeyMatches() != false else { throw MasterKey.foreign }
         return version
@@ -129,6 +129,12 @@ package final class SQLStore: Store {
     /// The schema version of the database; 0 before the first migration.
     package func schemaVersion() async throws -> Int {
         try await engine.read { try Migrator.version($0) }
+    }
+
+    /// The schema version of the database; nil if it is not a Peal database.
+    /// - Throws: `unavailable` when the database does not answer.
+    package func knownSchemaVersion() async throws -> Int? {
+        try await engine.readIfPresent { try Migrator.version($0) }
     }
 
     /// Whether the database responds and has this program's schema.

@@ -50,9 +50,9 @@ package struct StoreCopy: Sendable {
         try connection.count("SELECT COUNT(*) FROM migration WHERE version = \(unfinished)") > 0
     }
 
-    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted.
+    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted; `unavailable` if it does not answer.
     package static func checkFinished(_ engine: any SQLEngine) async throws {
-        guard (try? await engine.read(isUnfinished)) == true else { return }
+        guard try await engine.readIfPresent(isUnfinished) == true else { return }
         throw StoreStartFailure("it is an unfinished copy: run peal store copy again")
     }
 
@@ -64,7 +64,7 @@ package struct StoreCopy: Sendable {
         try await Self.refuseServers(source, "source")
         let migrator = Migrator(dialect: target.dialect)
         let mark = try await source.read(Self.mark)
-        if (try? await target.read({ try Migrator.version($0) })) != nil {
+        if try await target.readIfPresent({ try Migrator.version($0) }) != nil {
             try await Self.refuseServers(target, "target")
         }
         try await target.migrate { connection in
@@ -91,13 +91,11 @@ package struct StoreCopy: Sendable {
 
     /// - Throws: `StoreStartFailure`.
     package static func checkSource(_ source: any SQLEngine) async throws {
-        guard let version = try? await source.read({ try Migrator.version($0) }) else {
+        guard let version = try await source.readIfPresent({ try Migrator.version($0) }) else {
             throw StoreStartFailure("the source is not a Peal database")
         }
         guard version == Migrator.newestVersion else { throw Migrator.failure(of: "the source", version) }
-        do {
-            try await checkFinished(source)
-        } catch {
+        guard try await source.readIfPresent(isUnfinished) != true else {
             throw StoreStartFailure("the source is an unfinished copy: finish that copy first")
         }
     }
@@ -105,7 +103,7 @@ package struct StoreCopy: Sendable {
     private static func refuseServers(_ engine: any SQLEngine, _ name: String) async throws {
         guard engine.dialect.isShared else { return }
         // Earlier schemas do not have the table.
-        let running = try? await engine.read { connection in
+        let running = try await engine.readIfPresent { connection in
             guard let now = try connection.value(clock, Timestamp.self) else { return 0 }
             return try connection.count("SELECT COUNT(*) FROM live_server WHERE \(ServerTable.running(now))")
         }

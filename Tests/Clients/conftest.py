@@ -13,7 +13,7 @@ from peal_simulator import Simulator
 # Files whose tests take longest, most of them by waiting. They start first, so that no process ends alone with one.
 LONG_FILES = [
     "test_openapi", "test_trouble", "test_torture", "test_attack", "test_alerts", "test_guides", "test_life",
-    "test_contextpush",
+    "test_contextpush", "test_lost_commits",
 ]  # fmt: skip
 
 

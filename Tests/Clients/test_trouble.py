@@ -263,6 +263,22 @@ def test_a_full_disk_repeats_nothing_and_recovers_by_itself(simulate, small_disk
         peal.stop()
 
 
+def test_a_first_start_on_a_full_disk_does_not_prevent_the_next_one(small_disk, tmp_path):
+    filler = small_disk / "filler"
+    with contextlib.suppress(OSError), filler.open("ab", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    store = {"PEAL_STORE_URL": f"sqlite:{small_disk / 'peal.db'}"}
+    environment = {**os.environ, **store, "PEAL_HTTP_PORT": "0"}
+    ended = subprocess.run([PROGRAM, "serve"], env=environment, capture_output=True, text=True, timeout=60)
+    assert ended.returncode != 0 and "No space left on device" in ended.stderr, ended
+    filler.unlink()
+    peal = Peal(tmp_path / "peal", store)
+    try:
+        peal.app()
+    finally:
+        peal.stop()
+
 
 def test_a_second_server_is_refused_although_the_file_of_the_lock_was_deleted(serve):
     peal = serve()
@@ -320,6 +336,19 @@ def test_a_server_whose_database_was_moved_accepts_nothing(serve):
     peal.stop()
     peal.start()
     assert [app["name"] for app in peal.get("/apps")["items"]] == ["before"]
+
+
+def test_a_server_whose_write_ahead_log_was_deleted_accepts_nothing_and_loses_nothing(serve):
+    peal = serve()
+    peal.app("before")
+    (peal.directory / "peal.db-wal").unlink()
+    with pytest.raises(Refused) as refusal:
+        peal.app("lost")
+    assert refusal.value.status == 503 and "write-ahead log was moved, deleted or replaced" in refusal.value.text
+    peal.kill()
+    peal.start()
+    assert [app["name"] for app in peal.get("/apps")["items"]] == ["before"]
+    peal.app("after")
 
 
 def test_a_database_that_another_program_locks_may_be_free_later(serve):

@@ -6,13 +6,16 @@ import Testing
 
 @Suite("Delivery while the store fails", .timeLimit(.minutes(10)))
 struct StoreFailureTests {
-    @Test("two minutes without a write repeat nothing, and no page begins after those in flight")
+    @Test("two minutes without a write repeat nothing, no page begins after those in flight, and the log stays short")
     func outage() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...6000)
         fixture.provider.hold()
         let severed = SeveredStore(fixture.store)
-        let service = fixture.service(on: severed)
+        let log = RecordedLog()
+        let service = DeliveryService(
+            store: severed, providers: [.apns: fixture.provider], time: fixture.time, randomness: fixture.randomness,
+            logger: log.logger())
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount >= 2 }
@@ -24,6 +27,8 @@ struct StoreFailureTests {
             try await fixture.pass(seconds: 120)
             #expect(fixture.provider.pages.count == begun)
             #expect(service.storeFailure != nil)
+            let lines = log.take().filter { $0.message == "settlements could not be written" }
+            #expect((1...20).contains(lines.count), "\(lines.count) lines in two minutes")
             severed.restore()
             try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(id) == .sent }
             #expect(fixture.provider.repeatCount(id) == 0)

@@ -212,6 +212,26 @@ struct DoctorTests {
         #expect(durability.state == .warning && durability.detail.hasPrefix("fsync, full_page_writes off"))
     }
 
+    @Test("says why a database does not answer, and does not call it a new one")
+    func unanswered() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let server = try PostgresServer.shared()
+        for statement in [
+            "ALTER TABLE migration RENAME TO renamed",
+            "CREATE VIEW migration AS SELECT version FROM renamed, pg_sleep(60)",
+        ] { try server.execute(statement, in: test.databaseName) }
+        let configuration = try await ServerConfiguration.load(
+            arguments: [],
+            environment: [
+                "PEAL_STORE_URL": test.url, "PEAL_MASTER_KEY": Data([UInt8](1...32)).base64EncodedString(),
+            ])
+        let diagnosis = await examine(configuration)
+        let checks = diagnosis.checks.filter { $0.state == .failed }
+        #expect(checks.map(\.subject) == ["store"], "\(diagnosis.checks)")
+        #expect(checks.first?.detail.contains("PostgreSQL error 57014") == true, "\(checks)")
+        #expect(!diagnosis.checks.contains { $0.subject == "schema" })
+    }
+
     @Test("connects only to the hosts that credentials need")
     func hosts() async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

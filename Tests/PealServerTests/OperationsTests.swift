@@ -52,6 +52,26 @@ struct OperationsTests {
         }
     }
 
+    @Test("say why the database does not answer")
+    func unanswered() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let server = try PostgresServer.shared()
+        for statement in [
+            "ALTER TABLE migration RENAME TO renamed",
+            "CREATE VIEW migration AS SELECT version FROM renamed, pg_sleep(60)",
+        ] { try server.execute(statement, in: test.databaseName) }
+        let errors = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString).errors")
+        defer { try? FileManager.default.removeItem(at: errors) }
+        let program = try RunningProgram(
+            "peal", arguments: ["migrate", "--dry-run"],
+            environment: [
+                "PEAL_STORE_URL": test.url, "PEAL_MASTER_KEY": Data([UInt8](1...32)).base64EncodedString(),
+            ], log: errors)
+        #expect(try await program.end() == 1)
+        let text = try String(contentsOf: errors, encoding: .utf8)
+        #expect(text.contains("the database refused a transaction: PostgreSQL error 57014"), "\(text)")
+    }
+
     @Test("lead from one server to three on PostgreSQL, and back to one")
     func oneToThree() async throws {
         let commands = try Self.commands()

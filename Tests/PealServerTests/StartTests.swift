@@ -1,4 +1,5 @@
 import Foundation
+import PealTesting
 import Testing
 
 /// Failed starts of the real program.
@@ -35,16 +36,31 @@ struct StartTests {
         #expect(files == ["log"])
     }
 
+    @Test("shows the admin token if the database may have stored it")
+    func uncertainToken() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        try PostgresServer.shared().cutCommitsOfSettings(in: test.databaseName)
+        let environment = [
+            "PEAL_STORE_URL": test.url, "PEAL_MASTER_KEY": Data([UInt8](1...32)).base64EncodedString(),
+        ]
+        let (code, lines, _) = try await start(environment, adminToken: nil)
+        #expect(code == 1)
+        let text = "The admin token of this server, unless the next start shows another one: peal-admin-"
+        #expect(lines.contains { $0.hasPrefix(text) }, "\(lines)")
+    }
+
     /// The exit code, the lines of the log, and the files in the folder of the database.
-    private func start(_ environment: [String: String]) async throws -> (Int32, [Substring], [String]) {
+    private func start(
+        _ environment: [String: String], adminToken: String? = ServerFixture.adminToken
+    ) async throws -> (Int32, [Substring], [String]) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let log = folder.appendingPathComponent("log")
-        let usual = [
+        var usual = [
             "PEAL_HTTP_PORT": "0", "PEAL_LOG_LEVEL": "warning", "PEAL_STORE_URL": "sqlite:\(folder.path)/peal.db",
-            "PEAL_ADMIN_TOKEN": ServerFixture.adminToken,
         ]
+        usual["PEAL_ADMIN_TOKEN"] = adminToken
         let program = try RunningProgram(
             "peal", arguments: ["serve"], environment: usual.merging(environment) { $1 }, log: log)
         let code = try await program.end()

@@ -150,6 +150,36 @@ extension EngineTests {
         try engine.close()
     }
 
+    @Test("after its write-ahead log was deleted, a database accepts nothing more, and has what it accepted before")
+    func deletedLog() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let lines = Mutex<[String]>([])
+        let path = directory.appending(path: "peal.db").path
+        let engine = try SQLiteEngine(path: path) { line in lines.withLock { $0.append(line) } }
+        try await engine.write(.control) {
+            _ = try $0.execute("CREATE TABLE kept (id BIGINT PRIMARY KEY)", [])
+            _ = try $0.execute("INSERT INTO kept VALUES (1)", [])
+        }
+        try FileManager.default.removeItem(atPath: path + "-wal")
+        for _ in 0..<2 {
+            let error = await #expect(throws: PealError.self) {
+                try await engine.write(.intake) { _ = try $0.execute("INSERT INTO kept VALUES (2)", []) }
+            }
+            let text = "the database's write-ahead log was moved, deleted or replaced"
+            #expect(error?.code == .unavailable && error?.message.hasPrefix(text) == true)
+            #expect(lines.withLock(\.self) == ["the database does not accept writes: \(text)"])
+        }
+        // What a crash would leave.
+        let left = directory.appending(path: "left.db").path
+        try FileManager.default.copyItem(atPath: path, toPath: left)
+        let restarted = try SQLiteEngine(path: left)
+        #expect(try await restarted.read(.brief) { try $0.values("SELECT id FROM kept", Int.self) } == [1])
+        try restarted.close()
+        try engine.close()
+    }
+
     @Test("a lock that belongs to another user is named by its file")
     func foreignLock() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")

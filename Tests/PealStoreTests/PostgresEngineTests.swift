@@ -11,6 +11,12 @@ import Testing
 struct PostgresEngineTests {
     struct Refusal: Error {}
 
+    #if canImport(Darwin)
+        private static let streamSocket = SOCK_STREAM
+    #else
+        private static let streamSocket = Int32(SOCK_STREAM.rawValue)
+    #endif
+
     final class Flag: Sendable {
         private let value = Atomic(false)
         var isSet: Bool { value.load(ordering: .relaxed) }
@@ -270,6 +276,55 @@ struct PostgresEngineTests {
             }
         }
         #expect(error?.code == .unavailable)
+    }
+
+    @Test("the log says once why the database refuses transactions, and callers learn that its disk is full")
+    func refusals() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let lines = Mutex<[String]>([])
+        let engine = PostgresEngine(PostgresSettings(url: test.url) { line in lines.withLock { $0.append(line) } })
+        for lane in [WriteLane.settle, .intake, .settle] {
+            let error = await #expect(throws: PealError.self) {
+                try await engine.write(lane) { connection in
+                    try connection.execute("DO $$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $$", [])
+                }
+            }
+            #expect(error?.code == .unavailable && error?.message == "the database's disk is full")
+        }
+        #expect(lines.withLock(\.self) == ["the database refused a transaction: PostgreSQL error 53100: no space"])
+        try engine.close()
+    }
+
+    @Test("a server that accepts connections and does not answer is asked once before a caller learns of it")
+    func silentServer() async throws {
+        let listener = socket(AF_INET, Self.streamSocket, 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = withUnsafeMutablePointer(to: &address) { pointer -> UInt16 in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ =
+                    bind(listener, $0, length) == 0 && listen(listener, 8) == 0
+                    && getsockname(listener, $0, &length) == 0
+            }
+            return UInt16(bigEndian: pointer.pointee.sin_port)
+        }
+        try #require(port > 0)
+        let engine = PostgresEngine(PostgresSettings(url: "postgresql://peal@127.0.0.1:\(port)/peal?sslmode=disable"))
+        let error = await #expect(throws: PealError.self) { try await engine.write(.settle) { _ in } }
+        #expect(error?.code == .unavailable)
+        try engine.close()
+        _ = fcntl(listener, F_SETFL, O_NONBLOCK)
+        var connections = 0
+        while true {
+            let connection = accept(listener, nil, nil)
+            guard connection >= 0 else { break }
+            close(connection)
+            connections += 1
+        }
+        #expect(connections == 1)
     }
 
     @Test("a server that cannot be reached is unavailable at once, not after a wait")

@@ -25,6 +25,24 @@ struct StoreCopyTests {
         #expect(SchemaTable.all.allSatisfy { !$0.key.isEmpty })
     }
 
+    @Test("a store is not copied while it cannot say whether servers use it")
+    func unansweredPresence() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        for statement in [
+            "ALTER TABLE live_server RENAME TO renamed",
+            """
+            CREATE VIEW live_server AS SELECT 'slow' AS name,
+            (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS seen_at FROM pg_sleep(60)
+            """,
+        ] { try PostgresServer.shared().execute(statement, in: test.databaseName) }
+        let target = try StoreUnderTest.sqlite.openEmpty()
+        let error = await #expect(throws: PealError.self) {
+            try await StoreCopy(from: test.engine, to: target.engine).run { _ in }
+        }
+        #expect(error?.code == .unavailable)
+        #expect(try await target.engine.readIfPresent { try Migrator.version($0) } == nil)
+    }
+
     @Test(
         "a store continues where it was, on the other engine and back",
         arguments: [(StoreUnderTest.sqlite, StoreUnderTest.postgres), (.postgres, .sqlite)])

@@ -1,3 +1,5 @@
+internal import PealCore
+
 /// Migrates a database from any earlier schema to this program's.
 struct Migrator: Sendable {
     static let newestVersion = Migration.all.last?.version ?? 0
@@ -32,6 +34,21 @@ struct Migrator: Sendable {
     /// The version of a database that has the migration table; 0 if none has run.
     static func version(_ connection: any SQLConnection) throws -> Int {
         try connection.value("SELECT MAX(version) FROM migration") ?? 0
+    }
+}
+
+extension SQLEngine {
+    /// Reads tables of Peal that the database may not have.
+    /// - Returns: nil if it does not have them.
+    /// - Throws: `unavailable` when the database does not answer: then nothing is known about its tables.
+    func readIfPresent<R: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R? {
+        do {
+            return try await read(body)
+        } catch let error as PealError where error.code == .internal {
+            return nil
+        }
     }
 }
 
