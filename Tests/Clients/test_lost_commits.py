@@ -14,7 +14,6 @@ import threading
 import pytest
 from free_port import free_port
 from peal_server import Refused
-from test_life import BUNDLE, environment, known_key
 from waiting import wait_until
 
 DEVICES = 20
@@ -146,9 +145,10 @@ def insist(peal, app, number):
 def test_a_request_that_is_repeated_is_one_message_and_each_device_gets_it_once(simulate, serve, cutter):
     simulator = simulate("--mode", "fast")
     url = f"postgres://peal@127.0.0.1:{cutter.port}/peal?sslmode=disable&gssencmode=disable"
-    peal = serve(environment(simulator, PEAL_STORE_URL=url, PEAL_MASTER_KEY="A" * 43 + "=", PEAL_LOG_LEVEL="error"))
-    app = peal.app(bundle_id=BUNDLE)
-    peal.apns(app, known_key(simulator), BUNDLE)
+    more = {"PEAL_STORE_URL": url, "PEAL_MASTER_KEY": "A" * 43 + "=", "PEAL_LOG_LEVEL": "error"}
+    peal = serve({**simulator.environment, **more})
+    app = peal.app(bundle_id="com.example.demo")
+    peal.connect(app, simulator, "apns/production")
     peal.devices(app, [{"platform": "ios", "address": f"{number:064x}"} for number in range(DEVICES)])
     cutter.share = 0.2
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
