@@ -117,7 +117,8 @@ def test_a_sent_message_is_reported_with_a_valid_signature(simulate, serve, rece
     exec(code, names)
     names["verify"](secret, headers, bytes_received)
     earlier = str(int(headers["webhook-timestamp"]) - 301)
-    resigned = Webhook(secret).sign(headers["webhook-id"], datetime.datetime.fromtimestamp(int(earlier), datetime.UTC), "{}")
+    sent_at = datetime.datetime.fromtimestamp(int(earlier), datetime.timezone.utc)
+    resigned = Webhook(secret).sign(headers["webhook-id"], sent_at, "{}")
     for altered, body, problem in (
         (headers, b"{}", "invalid"), (dict(headers, **{"webhook-id": "another"}), bytes_received, "invalid"),
         (dict(headers, **{"webhook-timestamp": earlier, "webhook-signature": resigned}), b"{}", "too old"),
