@@ -115,8 +115,10 @@ def test_the_first_push(tmp_path):
 
 def test_the_page_of_the_simulator(tmp_path):
     path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
-    inbox, fault = run_examples("docs/simulator.md", {"PATH": path}, tmp_path, {"/tmp/sim": tmp_path / "sim"})
+    inbox, doctor, fault = run_examples("docs/simulator.md", {"PATH": path}, tmp_path, {"/tmp/sim": tmp_path / "sim"})
     assert json.loads(inbox) == {"items": [], "count": 0}
+    # Both environments of APNs, FCM, and both token endpoints of WNS: none is a vendor's.
+    assert doctor.count("127.0.0.1") == doctor.count("reachable") == 5 and "fail" not in doctor
     assert json.loads(fault) == {"ok": True}
 
 

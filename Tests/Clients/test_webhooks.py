@@ -6,6 +6,7 @@ import secrets
 
 import pytest
 from certificates import write_certificate
+from doc_examples import examples
 from peal_server import OPENER, Refused
 from standardwebhooks.webhooks import Webhook
 from waiting import wait_until
@@ -38,6 +39,20 @@ def test_a_sent_message_is_reported_with_a_valid_signature(simulate, serve, rece
     # Raises when id, time, signature and body do not match.
     event = Webhook(secret).verify(bytes_received, headers)
     assert event["type"] == "message.sent"
+    # The code in the documentation agrees.
+    (code,) = (block.text for block in examples("docs/api/native.md", "python"))
+    names = {}
+    exec(code, names)
+    names["verify"](secret, headers, bytes_received)
+    earlier = str(int(headers["webhook-timestamp"]) - 301)
+    sent_at = datetime.datetime.fromtimestamp(int(earlier), datetime.timezone.utc)
+    resigned = Webhook(secret).sign(headers["webhook-id"], sent_at, "{}")
+    for altered, body, problem in (
+        (headers, b"{}", "invalid"), (dict(headers, **{"webhook-id": "another"}), bytes_received, "invalid"),
+        (dict(headers, **{"webhook-timestamp": earlier, "webhook-signature": resigned}), b"{}", "too old"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=problem):
+            names["verify"](secret, altered, body)
     # The API's own answer also has what the author sent.
     shown = peal.message(app, message)
     assert {name: shown[name] for name in event["data"]} == event["data"]

@@ -21,7 +21,7 @@ struct AnswerGuardTests {
 
     /// Sends a request, and receives `answer`. Returns the statuses that were handed on.
     private func statuses(of answer: String, on channel: EmbeddedChannel) throws -> [UInt] {
-        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/")
+        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/", headers: ["host": "push.example.com"])
         channel.write(HTTPClientRequestPart.head(head), promise: nil)
         try channel.writeOutbound(HTTPClientRequestPart.end(nil))
         try channel.writeInbound(ByteBuffer(string: answer))
@@ -70,7 +70,7 @@ struct StreamAnswerGuardTests {
         try channel.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTP1ClientCodec(httpProtocol: .https))
         try AnswerGuard.add(toStream: channel).wait()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
-        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/")
+        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/", headers: ["host": "push.example.com"])
         channel.write(HTTPClientRequestPart.head(head), promise: nil)
         try channel.writeOutbound(HTTPClientRequestPart.end(nil))
         return channel

@@ -8,11 +8,9 @@ import Testing
 struct WaitReviewTests {
     private static let route = Route.apnsProduction
 
-    /// A message to one device, which waits.
+    /// A message to one device, which waits for a day.
     /// - Parameter ruledAt: when rules made it wait; nil for another attempt.
-    private static func hold(
-        _ number: Int, seconds: Int64 = 600, ruledAt: Timestamp?, _ fixture: Fixture
-    ) async throws {
+    private static func hold(_ number: Int, ruledAt: Timestamp?, _ fixture: Fixture) async throws {
         try await fixture.register(number)
         let (_, plan) = try await fixture.send(.devices(number), owner: "me")
         let slice = try #require(plan.leasedSlices.first)
@@ -21,7 +19,7 @@ struct WaitReviewTests {
         var settlement = worker.settlement(slice, page)
         settlement.deferrals = [
             .init(
-                part: 1, keys: page.keys, attempt: ruledAt == nil ? 1 : 0, readyAt: fixture.now + .seconds(seconds),
+                part: 1, keys: page.keys, attempt: ruledAt == nil ? 1 : 0, readyAt: fixture.now + .seconds(86_400),
                 ruledAt: ruledAt)
         ]
         settlement.counts.accepted -= 1
@@ -79,7 +77,7 @@ struct WaitReviewTests {
         let fixture = try await Fixture(engine)
         let prompt = Array(repeating: WaitReview.rulesDelaySeconds, count: Int(WaitReview.promptReviewsMax))
         for (number, seconds) in (prompt + [60, 120, 240, 480, 960, 1920, 3600, 3600]).enumerated() {
-            try await Self.hold(number + 1, seconds: 86_400, ruledAt: fixture.now, fixture)
+            try await Self.hold(number + 1, ruledAt: fixture.now, fixture)
             try await Self.changeRules(fixture)
             fixture.time.advance(by: .seconds(seconds - 1))
             #expect(try await Self.released(fixture) == 0)
