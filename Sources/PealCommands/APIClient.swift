@@ -89,12 +89,18 @@ struct APIClient: Sendable {
         let (head, bytes) = try await exchange(request)
         if isMissingFine, head.status == .notFound { return nil }
         guard (200..<300).contains(head.status.code) else { throw .refused(Self.refusal(head, bytes)) }
+        for text in Self.warnings(head) { Surroundings.current.warn("warning: \(text)") }
         if bytes.isEmpty { return .empty }
         do {
             return try JSONParser.parse(bytes, isStored: true)
         } catch {
             throw .refused("the server's answer is not JSON: \(error)")
         }
+    }
+
+    /// The texts of the header `Warning` (RFC 7234 §5.5).
+    private static func warnings(_ head: HTTPClientResponse) -> [String] {
+        head.headers["warning"].flatMap { $0.matches(of: #/299 - "([^"]*)"/#).map { String($0.1) } }
     }
 
     private static let secretNames: Set = [

@@ -36,8 +36,8 @@ struct CredentialName: ParsableArguments {
     var form: CredentialForm? { ProviderName(rawValue: provider)?.network.credentials }
 
     /// The path of the credential.
-    /// - Throws: `CommandFailure.usage` for an unknown network, APNs without an environment, or another network with
-    ///   one.
+    /// - Throws: `CommandFailure.usage` for an unknown network, APNs without a known environment, or another network
+    ///   with one.
     func path(_ app: AppOptions, adding part: String? = nil) throws(CommandFailure) -> APIPath {
         guard let name = ProviderName(rawValue: provider) else {
             let names = ProviderName.allCases.map(\.rawValue).joined(separator: ", ")
@@ -45,6 +45,8 @@ struct CredentialName: ParsableArguments {
         }
         switch (name.hasEnvironments, environment) {
         case (true, nil): throw .usage("\(provider) needs an environment: production or sandbox")
+        case (true, let environment?) where Environment(alias: environment) == nil:
+            throw .usage("\(environment) is not an environment; environments are production and sandbox")
         case (false, let environment?): throw .usage("\(provider) has no environments; leave out \(environment)")
         default: break
         }

@@ -1,6 +1,7 @@
 """Receivers of a real server's webhooks, which verify them with the reference library of Standard Webhooks."""
 
 import base64
+import datetime
 import json
 import secrets
 

@@ -70,6 +70,14 @@ struct ClientCommandTests {
         #expect(warning == "" ? terminal.errors == "" : terminal.errors.contains(warning), "\(terminal.errors)")
     }
 
+    @Test("show the server's warnings about an accepted request")
+    func warnings() async throws {
+        let (code, terminal, _) = try await Terminal.run(
+            ["key", "create", "native", "--name", "x"], status: 201, body: #"{"id":"k"}"#,
+            headers: [("Warning", #"299 - "token is easy to guess", 299 - "name is odd""#)])
+        #expect(code == 0 && terminal.errors == "warning: token is easy to guess\nwarning: name is odd\n")
+    }
+
     @Test("say when to try again")
     func retryAfter() async throws {
         let (code, terminal, _) = try await Terminal.run(
@@ -102,6 +110,7 @@ struct ClientCommandTests {
         "name what is wrong with the arguments of a credential, in the words of the command line",
         arguments: [
             (["verify", "huawei"], "huawei is not a push network; networks are apns, fcm, wns, mpns, webpush\n"),
+            (["verify", "apns", "prod"], "prod is not an environment; environments are production and sandbox\n"),
             (
                 ["put", "apns", "production", "--key-id", "K"],
                 "no credential: give --private-key-file, --certificate-file or --p12-file\n"
