@@ -8,7 +8,7 @@ import Testing
 struct WaitReviewTests {
     private static let route = Route.apnsProduction
 
-    /// A message to one device, which waits for a day.
+    /// A message to one device, which waits for six hours: longer waits for an attempt count as ahead of time.
     /// - Parameter ruledAt: when rules made it wait; nil for another attempt.
     private static func hold(_ number: Int, ruledAt: Timestamp?, _ fixture: Fixture) async throws {
         try await fixture.register(number)
@@ -19,7 +19,7 @@ struct WaitReviewTests {
         var settlement = worker.settlement(slice, page)
         settlement.deferrals = [
             .init(
-                part: 1, keys: page.keys, attempt: ruledAt == nil ? 1 : 0, readyAt: fixture.now + .seconds(86_400),
+                part: 1, keys: page.keys, attempt: ruledAt == nil ? 1 : 0, readyAt: fixture.now + .seconds(6 * 3600),
                 ruledAt: ruledAt)
         ]
         settlement.counts.accepted -= 1
