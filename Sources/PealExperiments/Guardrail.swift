@@ -16,7 +16,7 @@ package struct Guardrail: Sendable, Hashable {
         case notificationsOff = "notifications_off"
     }
 
-    /// With fewer cases to be expected in an arm, chance is too lopsided for standard errors.
+    /// With fewer expected cases in an arm, the normal approximation is too inaccurate for standard errors.
     private static let expectedMin = 5.0
     /// In standard errors. People look every day, so two would raise false alarms.
     private static let limit = 3.0

@@ -4,9 +4,9 @@ package import NIOHTTP1
 internal import NIOHTTP2
 internal import PealCore
 
-/// Part of an HTTP/1.1 connection to a host that others choose. Receives the parts of its answers and hands them on,
-/// except answers that async-http-client cannot take: it ends the process at the end of an answer with a status below
-/// 100, and reads interim answers without end.
+/// Part of an HTTP/1.1 connection of async-http-client. Receives the parts of the answers and hands them on, except
+/// answers that the client cannot take: it ends the process at the end of an answer with a status below 100, and reads
+/// any number of interim answers.
 package final class AnswerGuard: ChannelInboundHandler {
     package typealias InboundIn = HTTPClientResponsePart
     package typealias InboundOut = HTTPClientResponsePart
@@ -62,8 +62,8 @@ package final class AnswerGuard: ChannelInboundHandler {
 }
 
 /// Part of a stream of an HTTP/2 connection. Receives the frames of the answer and hands them on, except answers that
-/// async-http-client or its codec cannot take: they end the process at an empty or negative status, at one below 100 or
-/// above 999, and at the answer after a 101, which HTTP/2 does not have (RFC 9113 §8.6).
+/// async-http-client or its codec cannot take. They end the process at an empty or negative status, at one below 100 or
+/// above 999, and at the answer after a 101. HTTP/2 has no 101 (RFC 9113 §8.6).
 final class StreamAnswerGuard: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload

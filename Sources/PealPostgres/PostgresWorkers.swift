@@ -142,9 +142,9 @@ final class PostgresTurns: Sendable {
     }
 }
 
-/// Logs why transactions fail whose callers learn only that the database is not available.
+/// Logs why transactions fail: their callers learn only that the database is not available.
 final class PostgresRefusals: Sendable {
-    /// Between two lines about errors with the same state: every caller may get the error at once.
+    /// Between two lines of the log about errors with the same SQLSTATE: all callers may get the error at once.
     private static let interval: Duration = .seconds(60)
 
     private let report: @Sendable (String) -> Void
@@ -271,7 +271,7 @@ final class PostgresSession {
     }
 
     /// The first failure may come from a server that is just shutting down. One that does not answer is not asked
-    /// again: each attempt takes as long as the time-out.
+    /// again: each attempt takes as long as the timeout.
     private func connect() throws -> PostgresConnection {
         let start = ContinuousClock.now
         do {

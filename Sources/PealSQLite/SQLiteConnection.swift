@@ -257,7 +257,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         if failure.isDamage { return PealError(.internal, "the database is damaged: \(failure)") }
         if failure.isMoved {
             return PealError(
-                .unavailable, "\(failure) while the server uses it; restart the server", retryAfterSeconds: 1)
+                .unavailable, "\(failure) while the server was using it; restart the server", retryAfterSeconds: 1)
         }
         if failure.isFull { return PealError(.unavailable, "the database's disk is full", retryAfterSeconds: 1) }
         if failure.concernsDatabase { return unavailable }

@@ -57,7 +57,7 @@ extension Doctor {
                 return diagnosis.add(.warning, "store", "no database at \(path) yet; the first start creates it")
             }
         }
-        // The engine reports why a database is not available; its errors do not say it.
+        // The engine reports why a database is not available; its errors do not contain the reason.
         let reports = Mutex<[String]>([])
         do {
             let masterKey = try Storage.checkedKey(configuration)

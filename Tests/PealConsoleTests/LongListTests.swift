@@ -95,7 +95,7 @@ import Testing
             let campaign = try await fixture.get(fixture.page("campaigns/a%20b"), cookie: cookie)
             #expect(campaign.text.contains("href=\"\(fixture.page("messages"))?campaign_id=a%20b\""))
             let calendar = try await fixture.get(fixture.page("calendar"), cookie: cookie)
-            #expect(calendar.text.contains("only the next 100 are shown"))
+            #expect(calendar.text.contains("Only the next 100 scheduled messages are shown"))
             #expect(calendar.text.contains("href=\"\(fixture.page("messages"))?state=scheduled\""))
         }
     }

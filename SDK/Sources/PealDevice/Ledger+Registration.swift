@@ -3,8 +3,8 @@ package import PealWire
 
 /// What the device has reported to the server about itself, and what it must still report.
 extension Ledger {
-    /// Takes the registration to send. To a server that knows the device, it states identifiers and attributes only if
-    /// they have changed: a backend may have set others.
+    /// Begins a registration. A request to a server that knows the device states identifiers and attributes only if
+    /// they have changed, because a backend may have set others.
     /// - Returns: what the app requests, and the request; nil if there is nothing to register.
     package mutating func beginRegistration() -> (wanted: Registration, request: Registration)? {
         guard let wanted, !isLeaving else { return nil }
@@ -16,7 +16,8 @@ extension Ledger {
             if wanted.identifiers == registered.identifiers { request.identifiers = nil }
             if wanted.attributes == registered.attributes { request.attributes = nil }
         }
-        // One about another user stays: the server may still have that user after the next answer is lost too.
+        // An unanswered registration of another user is kept: if the answer to this one is lost too, the server may
+        // still have that user.
         if needsRegistration, unanswered == nil || unanswered?.userID == registered?.userID { unanswered = wanted }
         return (wanted, request)
     }
@@ -60,7 +61,8 @@ extension Ledger {
         }
     }
 
-    /// Whether the app wants another user than the server knows, or may know: then no message may be shown.
+    /// Whether the app requests a user other than the one that the server has or may have: then no message may be
+    /// shown.
     package var isBetweenUsers: Bool {
         if let unanswered, unanswered.userID != wanted?.userID { return true }
         // An app that signs out also removes a user that a backend set.

@@ -54,7 +54,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var wanted: Registration?
     /// The registration that the server accepted.
     package internal(set) var registered: Registration?
-    /// A changed registration that was sent and has no answer yet: the server may know either.
+    /// A changed registration that was sent and has no answer yet: the server may have this one or `registered`.
     package internal(set) var unanswered: Registration?
     /// When the server accepted a registration last.
     package internal(set) var registeredAt: Int64?

@@ -103,7 +103,7 @@ actor MomentEngine {
 
     private enum Confirmation { case unasked, postponed, due, done }
 
-    /// When a wake syncs although nothing demands it.
+    /// When a wake syncs although it has no other reason to.
     enum SyncWish {
         case never
         /// Unless this run of the app has synced.

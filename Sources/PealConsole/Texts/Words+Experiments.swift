@@ -46,9 +46,9 @@ extension Word {
     static let guardrail = Word("Per thousand", "Je tausend")
     static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
     static let guardrailsHint = Word(
-        "A difference counts only if chance is an unlikely cause: three standard errors with users as units, and at "
-            + "least five cases to be expected in each arm. Removed apps and disabled notifications are those since "
-            + "the experiment began, as far as push networks and phones report them.",
+        "A difference counts only if chance is an unlikely cause: it exceeds three standard errors, with users as "
+            + "units, and at least five cases are expected in each arm. Removed apps and disabled notifications are "
+            + "those since the experiment began, as far as push networks and phones report them.",
         "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler zwischen Personen und mindestens "
             + "fünf zu erwartende Fälle je Arm. Entfernte Apps und abgeschaltete Mitteilungen zählen, soweit "
             + "Push-Netze und Telefone sie melden.")

@@ -22,12 +22,12 @@ extension Word {
         "Scheduled messages and the latest ones, by day.",
         "Geplante und letzte Nachrichten nach Tagen.")
     static let calendarCut = Word(
-        "Of the scheduled messages, only the next {} are shown.",
+        "Only the next {} scheduled messages are shown.",
         "Von den geplanten Nachrichten werden nur die nächsten {} gezeigt.")
     static let downloadRefused = Word("Download all refused rows", "Alle abgelehnten Zeilen herunterladen")
     static let moreCredentials = Word("Further apps have such credentials.", "Weitere Apps haben solche Zugangsdaten.")
     static let moreFound = Word(
-        "There are more results than these. Search for more of the text.",
+        "There are more results. Search for a longer text.",
         "Es gibt weitere Treffer. Nach einem längeren Text suchen.")
     static let onlyFirstOf = Word("Only the first {} of {} are shown.", "Nur die ersten {} von {} werden gezeigt.")
     static let campaignHint = Word(
@@ -77,10 +77,10 @@ extension Word {
         "Diesen Webhook mit seinen Zustellungen löschen?")
     static let deviceCount = Word("{} device", "{} Gerät")
     static let deviceKeyHint = Word(
-        "With a device key, apps and web pages register their devices. It may do nothing else.",
+        "With a device key, apps and web pages register their devices. It allows nothing else.",
         "Mit einem Geräteschlüssel registrieren Apps und Webseiten ihre Geräte. Er darf nichts anderes.")
     static let deviceKeyMadeText = Word(
-        "Put it into your app or web page: everyone may read it there. Both values are shown only now.",
+        "Put the key into your app or web page, where it need not be secret. Both values are shown only now.",
         "Er gehört in die App oder Webseite: Dort darf ihn jeder lesen. Beide Werte werden nur jetzt gezeigt.")
     static let devicesCount = Word("{} devices", "{} Geräte")
     static let doneAppMade = Word(

@@ -52,7 +52,7 @@ package struct CaseSums: Sendable, Hashable {
     }
 }
 
-/// Sums over the users of an arm for what may become worse with their messages.
+/// The sums over the users of an arm, for each guardrail about messages.
 package struct MessageCases: Sendable, Hashable {
     /// Failed messages, among those that were delivered or failed.
     package var failed = CaseSums()

@@ -334,7 +334,7 @@ package enum PruneStep: String, CaseIterable, Sendable {
 
     /// Whether it is done message by message, so that messages can be skipped.
     package var isOfMessages: Bool { self == .outcomes || self == .messages }
-    /// Whether it deletes what is old.
+    /// Whether it deletes data because of its age.
     package var isOfAge: Bool { self != .remainders && self != .aheadOfTime }
 }
 

@@ -107,9 +107,9 @@ package struct CredentialVerbs: Sendable {
         return done.reply
     }
 
-    /// Ends the waits for a credential that was accepted. Nothing waits for one that is known to work: then the network
-    /// named the waits.
-    /// - Parameter record: as it was before.
+    /// Ends the waits for a credential that was accepted. Devices do not wait for a credential that is known to work:
+    /// their waits were named by the network.
+    /// - Parameter record: as it was before the acceptance.
     /// - Returns: whether the engine must reopen its routes.
     private static func endWaits(
         for record: CredentialRecord, at slot: CredentialSlot, in store: any StoreWriting, now: Timestamp

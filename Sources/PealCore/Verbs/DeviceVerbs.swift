@@ -1,7 +1,7 @@
 /// Registers, changes and erases devices, and subscribes them.
 package struct DeviceVerbs: Sendable {
     let store: any Store
-    /// They check the addresses of their networks.
+    /// Each provider checks the addresses of its network.
     let providers: [ProviderName: any Provider]
     let quota: DeviceQuota
 

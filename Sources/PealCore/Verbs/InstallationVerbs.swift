@@ -32,7 +32,7 @@ package struct InstallationVerbs: Sendable {
         }
     }
 
-    /// What a device says nothing about although it could say that there is none.
+    /// What a device leaves out, so that it keeps its value. It could also state that there is none.
     package struct Omissions: OptionSet, Sendable {
         package static let user = Omissions(rawValue: 1)
         package static let identifiers = Omissions(rawValue: 2)
@@ -258,7 +258,7 @@ package struct InstallationVerbs: Sendable {
 }
 
 extension DeviceRegistration {
-    /// Takes what the registration omits from the device as it is stored: a backend may have set it.
+    /// Copies what the registration omits from the stored device, because a backend may have set it.
     fileprivate mutating func keep(_ omissions: InstallationVerbs.Omissions, of device: Device) {
         if omissions.contains(.user) { userID = device.userID }
         if omissions.contains(.identifiers) { detail.identifiers = device.detail.identifiers }

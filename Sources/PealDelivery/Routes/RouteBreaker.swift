@@ -255,7 +255,7 @@ struct RouteBreaker: Sendable {
     }
 
     /// The wall clock was set. A wrong clock may be why a credential was refused, so a stopped route is probed now. A
-    /// wait that the provider stated stays, which is longer than any other.
+    /// wait that the provider stated stays; it is recognized because it is longer than any other.
     mutating func clockWasSet(now: Duration) {
         guard isStopped, memory.reason != Reason.massRetirement, let until = memory.until,
             until - now <= .seconds(Self.stopSeconds.max() ?? 0)

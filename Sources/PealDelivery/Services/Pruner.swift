@@ -138,8 +138,8 @@ extension Pruner {
     }
 }
 
-/// Whether the wall clock was set ahead recently. It may be wrong and be set back, so nothing is deleted yet because of
-/// its age.
+/// Whether the wall clock was set ahead recently. The clock may be wrong and be set back, so for a while nothing is
+/// deleted because of its age.
 struct ClockDoubt: Sendable {
     private static let stepMin: Duration = .seconds(3600)
     private static let life: Duration = .seconds(3600)

@@ -37,7 +37,7 @@ final class Settler: Sendable {
     private static let settlementsPerWriteMax = 256
     private static let faultsMax = 2
     private static let retryInterval: Duration = .milliseconds(250)
-    /// Between two lines about failures of the store, which every order that waits meets at each attempt.
+    /// Between two lines of the log about failures of the store: every waiting order fails at each attempt.
     private static let outageLogInterval: Duration = .seconds(10)
     /// How long a slice that can neither be settled nor quarantined waits for the next attempt.
     private static let stuckInterval: Duration = .seconds(30)

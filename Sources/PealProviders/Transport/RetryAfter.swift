@@ -35,7 +35,8 @@ enum HTTPDate {
     /// Parses the three forms that recipients must accept (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`,
     /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`; nil for anything else.
     static func timestamp(_ text: String) -> Timestamp? {
-        // The longest has 33 bytes. Comparing longer texts may take long (`CombiningMarks`), and hosts send any.
+        // The longest form has 33 bytes. Comparing a long text may take seconds (`CombiningMarks`), and an untrusted
+        // host may send one.
         guard text.utf8.count <= 40 else { return nil }
         let parts = text.split(separator: " ").map(String.init)
         switch parts.count {

@@ -101,8 +101,8 @@ final class VAPIDTokens: Sendable {
         return uptime - minted.uptime < halfLife && now - minted.at < halfLife && minted.at - now <= halfLife
     }
 
-    /// Drops the tokens that are no longer usable; if there are none, drops half: those of push services that accepted
-    /// none first, because there may be any number of untrusted hosts, and then the older ones.
+    /// Drops the tokens that are no longer usable. If there are none, drops half of all tokens: first those that their
+    /// push service has not accepted, because there may be any number of untrusted hosts, then the older ones.
     private static func makeRoom(_ minted: inout [Key: Minted], _ uptime: Duration, _ now: Timestamp) {
         let before = minted.count
         minted = minted.filter { isUsable($0.value, uptime, now) }

@@ -299,7 +299,7 @@ enum SchemaPriors {
 
 /// What became of users' messages, and the sums that compare the arms by it.
 enum SchemaCases {
-    /// Zeros, and no `cases`, are what is unknown of messages that are in the sums already.
+    /// For messages that are in the sums already, the new columns are unknown: they have zeros, and `cases` is null.
     static let statements =
         ["failed", "delivered", "dismissed", "observed", "without_session"].map {
             "ALTER TABLE experiment_arm ADD COLUMN \($0) BIGINT NOT NULL DEFAULT 0"

@@ -144,7 +144,7 @@ extension StoreSession {
         }
     }
 
-    /// Adds ways and delays of messages that are in the sums.
+    /// Adds how messages that are in the sums reached users, and the delays of their opens.
     func addPastCounts(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
         var counts: [Arm: [String: Int]] = [:]
         try connection.query(ExperimentSumTable.counts(key)) { row in

@@ -15,7 +15,7 @@ enum WaitReview {
     /// How long a change of rules is remembered. Each review writes what waits again, so if many changes follow each
     /// other, they are reviewed at growing intervals.
     static let memorySeconds: Int64 = 3600
-    /// How many reviews are remembered before the intervals grow: a person who tries rules does not wait.
+    /// How many reviews are remembered before the intervals grow, so that a person who tries rules does not wait.
     static let promptReviewsMax: Int64 = 8
 
     /// What was done for the last change of an app's rules; stored as the remainder's name. Its object is the number of
@@ -89,7 +89,7 @@ extension StoreSession {
             case .done: known.dueAt - .seconds(WaitReview.memorySeconds) + WaitReview.interval(after: count)
             case .reviewed, nil: latest
             }
-        // It would be later still if the clock was set back.
+        // If the clock was set back, the due time would be later than `latest`.
         try connection.execute(
             """
             UPDATE remainder SET \(set: [
@@ -100,7 +100,7 @@ extension StoreSession {
             """)
     }
 
-    /// What follows after a review of an app's rules. It is repeated once, and then remembered for a while.
+    /// Ends a review of an app's rules: the review is repeated once, and then remembered for a while.
     func closeReview(_ review: Remainder, now: Timestamp) throws {
         let lastLook = review.beganAt + .seconds(WaitReview.watchSeconds)
         let stage = WaitReview.Stage(rawValue: review.name) ?? .done
