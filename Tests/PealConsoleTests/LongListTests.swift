@@ -66,7 +66,7 @@ import Testing
                 }
             }
             let cookie = try await fixture.signIn()
-            let more = "There are more results than these."
+            let more = "There are more results. Search for a longer text."
             let page = try await fixture.get(fixture.page("devices?search=ann-"), cookie: cookie)
             // Ten users are listed.
             #expect(page.text.matches(of: /users\/ann-[0-9]+">ann-/).count >= 10 && page.text.contains(more))

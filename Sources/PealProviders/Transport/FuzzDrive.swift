@@ -115,13 +115,18 @@ package struct FuzzDrive {
         HeaderSkim.isPlainSuccess(ByteBuffer(bytes: block))
     }
 
+    /// -1 for a date or nil.
+    private static func seconds(_ wait: RetryAfter?) -> Int {
+        if case .seconds(let seconds) = wait { seconds } else { -1 }
+    }
+
     private mutating func settle() {
         for ticket in gathered.accepted { endings.append((Int(ticket.index), "accepted")) }
         for ending in gathered.others {
             let kind =
                 switch ending.kind {
                 case .response(let response):
-                    "\(response.status) \(response.retryAfter.map { "\($0)" } ?? "") \(response.body)"
+                    "\(response.status) \(Self.seconds(response.retryAfter)) \(response.body)"
                 case .unprocessed: "unprocessed"
                 case .lost(let reason): "lost \(reason)"
                 }
