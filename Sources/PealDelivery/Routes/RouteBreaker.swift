@@ -110,6 +110,8 @@ struct RouteBreaker: Sendable {
     private let hasManyHosts: Bool
     private(set) var memory = Memory()
     private var probes: [Probe] = []
+    /// Probes in a row whose answers said nothing about the route.
+    private var emptyProbes = 0
     /// Messages that were refused while others were accepted.
     private var refused: Set<MessageID> = []
     private var recent = Tally()
@@ -214,11 +216,11 @@ struct RouteBreaker: Sendable {
         }
     }
 
-    /// The most devices of a probe's page. While every address of earlier probes looked dead, it grows, because dead
-    /// addresses may be adjacent, and a single one that accepts opens the route.
+    /// The most devices of a probe's page. It grows while every address looked dead, and while no answer says anything
+    /// about the route: such devices may be adjacent, and a single one that accepts opens the route.
     var probeDevicesMax: Int {
-        guard memory.reason == Reason.massRetirement else { return Limits.probeDevicesMax }
-        return min(Limits.pageDevicesMax, Limits.probeDevicesMax << (2 * min(max(memory.level - 1, 0), 8)))
+        let steps = memory.reason == Reason.massRetirement ? max(memory.level - 1, 0) : emptyProbes
+        return min(Limits.pageDevicesMax, Limits.probeDevicesMax << (2 * min(steps, 8)))
     }
 
     /// The provider asked Peal to pause the whole app. The pause grows with each probe that gets the same answer.
@@ -261,6 +263,14 @@ struct RouteBreaker: Sendable {
             until - now <= .seconds(Self.stopSeconds.max() ?? 0)
         else { return }
         memory.until = min(until, now)
+    }
+
+    /// Ends a probe whose page was answered.
+    /// - Parameter isEmpty: Whether no answer says anything about the route, for example because they are all of
+    ///   untrusted hosts.
+    mutating func endProbe(of message: MessageID?, isEmpty: Bool) {
+        emptyProbes = isEmpty ? emptyProbes + 1 : 0
+        abandonProbe(of: message)
     }
 
     /// Ends a probe, with or without a result.
