@@ -182,7 +182,7 @@ struct RouteBreaker: Sendable {
         if isSuspect, !isKnownToWork {
             if !isStopped { judgement.stopReason = Reason.massRetirement }
             close(isStop: true, reason: Reason.massRetirement, isProbe: isProbe, now: now)
-        } else if isFailing(page) {
+        } else if isFailing(page, isProbe: isProbe) {
             close(isStop: false, reason: "TooManyDeferrals", isProbe: isProbe, now: now)
         } else if isProbe, memory.until != nil {
             reopen(after: message)
@@ -297,8 +297,10 @@ struct RouteBreaker: Sendable {
     }
 
     /// A large page decides by itself, small ones together. If a network has many hosts, such as Web Push, deferrals
-    /// pause the route only while no host accepts anything.
-    private func isFailing(_ page: Tally) -> Bool {
+    /// pause the route only while no host accepts anything. If it has one, a probe fails if the provider defers every
+    /// device or all answers are lost.
+    private func isFailing(_ page: Tally, isProbe: Bool) -> Bool {
+        if isProbe, !hasManyHosts, page.deferredByProvider == page.answers { return true }
         let accepted = page.answers >= Limits.breakerAnswersMin ? page.accepted : recent.accepted
         if hasManyHosts, accepted > 0 { return false }
         if page.answers >= Limits.breakerAnswersMin {
