@@ -204,19 +204,6 @@ struct BreakerTests {
         #expect(Route.allCases.filter(\.hasManyHosts) == [.wns, .mpns, .webPush])
     }
 
-    @Test(
-        "deferrals that an untrusted host causes say nothing about the route",
-        arguments: [.lost, .unsent, .verdict(.holdAddress(after: .zero)), .verdict(.retry(after: nil))]
-            as [ProviderAnswer.Result])
-    func hostAlone(result: ProviderAnswer.Result) {
-        var answer = ProviderAnswer(result, reason: "NoConnection")
-        let usual = SentPage.ofOneDevice(answer, at: Timestamp(seconds: 0))
-        #expect(usual.tally.deferred == 1 || usual.problem?.kind == .unsent)
-        answer.isOfHostAlone = true
-        let page = SentPage.ofOneDevice(answer, at: Timestamp(seconds: 0))
-        #expect(page.tally == Tally() && page.problem == nil)
-    }
-
     @Test("mass retirement stops the app and keeps every address")
     func massRetirement() async throws {
         let fixture = try await DeliveryFixture()

@@ -126,6 +126,41 @@ struct IsolationTests {
             #expect(service.metrics.snapshot.breakerTrips == 0)
         }
     }
+
+    @Test(
+        "deferrals that an untrusted host causes say nothing about the route",
+        arguments: [.lost, .unsent, .verdict(.holdAddress(after: .zero)), .verdict(.retry(after: nil))]
+            as [ProviderAnswer.Result])
+    func hostAlone(result: ProviderAnswer.Result) {
+        var answer = ProviderAnswer(result, reason: "NoConnection")
+        let usual = SentPage.ofOneDevice(answer, at: Timestamp(seconds: 0))
+        #expect(usual.tally.deferred == 1 || usual.problem?.kind == .unsent)
+        answer.isOfHostAlone = true
+        let page = SentPage.ofOneDevice(answer, at: Timestamp(seconds: 0))
+        #expect(page.tally == .init() && page.problem == nil)
+    }
+
+    @Test("devices at untrusted hosts, however many fail, do not keep a closed route closed")
+    func untrustedProbes() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...2000)
+        fixture.provider.answers { _ in .credentialRefused }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            let before = fixture.provider.pages.count
+            fixture.provider.answers { request in
+                guard request.key < 1900 else { return .accepted }
+                var answer = ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: "NoConnection")
+                answer.isOfHostAlone = true
+                return .answer(answer)
+            }
+            try await fixture.drive(by: .seconds(1)) { try await fixture.gate()?.state == .open }
+            #expect(fixture.provider.pages.count - before < 20, "pages of 16 devices only would be more than 100")
+        }
+    }
 }
 
 @Suite("The queue of small messages")

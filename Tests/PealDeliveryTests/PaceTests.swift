@@ -102,6 +102,18 @@ struct PaceTests {
         #expect(late.waits.count == 1)
     }
 
+    @Test("a probe whose devices are all deferred fails, unless other hosts may accept", arguments: [false, true])
+    func deferredProbe(hasManyHosts: Bool) {
+        var breaker = RouteBreaker(hasManyHosts: hasManyHosts)
+        breaker.hold(.seconds(60), now: .zero)
+        let all = RouteBreaker.Tally(answers: 16, deferred: 16, deferredByProvider: 16)
+        #expect(breaker.judge(all, of: nil, isProbe: true, now: .seconds(60)).hasReopened == hasManyHosts)
+        #expect(breaker.closedUntil == (hasManyHosts ? nil : .seconds(90)))
+        let most = RouteBreaker.Tally(answers: 16, accepted: 1, deferred: 15, deferredByProvider: 15)
+        _ = breaker.judge(most, of: nil, isProbe: true, now: .seconds(90))
+        #expect(breaker.closedUntil == nil)
+    }
+
     @Test("an app that is asked to pause waits twice as long after each probe, and not for other pages")
     func pauses() {
         var breaker = RouteBreaker()

@@ -48,7 +48,7 @@ struct RouteBoardTests {
         #expect(board.lastChange == 3)
     }
 
-    @Test("takes pauses and probes from before the clock was set back for over, and writes them again")
+    @Test("ends pauses and probes from before the clock was set back, and writes them again")
     func ahead() {
         let (board, now) = (RouteBoard(), Timestamp(milliseconds: 1_000_000))
         let longest = Limits.providerWaitSecondsMax

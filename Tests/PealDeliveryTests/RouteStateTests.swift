@@ -82,6 +82,26 @@ struct RouteStateTests {
         }
     }
 
+    @Test("opens after a probe that is answered slowly")
+    func slowProbe() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...200)
+        fixture.provider.answers { _ in .credentialRefused }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            let pages = fixture.provider.pages.count
+            fixture.provider.answers { _ in .silence }
+            try await fixture.drive(by: .seconds(1)) { fixture.provider.pages.count > pages }
+            try await fixture.pass(seconds: 5)
+            fixture.provider.answers { _ in .accepted }
+            fixture.provider.answerOpen()
+            try await fixture.eventually { try await fixture.gate()?.state == .open }
+        }
+    }
+
     @Test("is tried again at once if the clock was set back while no server ran")
     func clockSetBackBetweenRuns() async throws {
         let fixture = try await DeliveryFixture()

@@ -110,6 +110,8 @@ struct RouteBreaker: Sendable {
     private let hasManyHosts: Bool
     private(set) var memory = Memory()
     private var probes: [Probe] = []
+    /// Probes in a row whose answers said nothing about the route.
+    private var emptyProbes = 0
     /// Messages that were refused while others were accepted.
     private var refused: Set<MessageID> = []
     private var recent = Tally()
@@ -180,7 +182,7 @@ struct RouteBreaker: Sendable {
         if isSuspect, !isKnownToWork {
             if !isStopped { judgement.stopReason = Reason.massRetirement }
             close(isStop: true, reason: Reason.massRetirement, isProbe: isProbe, now: now)
-        } else if isFailing(page) {
+        } else if isFailing(page, isProbe: isProbe) {
             close(isStop: false, reason: "TooManyDeferrals", isProbe: isProbe, now: now)
         } else if isProbe, memory.until != nil {
             reopen(after: message)
@@ -214,11 +216,11 @@ struct RouteBreaker: Sendable {
         }
     }
 
-    /// The most devices of a probe's page. While every address of earlier probes looked dead, it grows, because dead
-    /// addresses may be adjacent, and a single one that accepts opens the route.
+    /// The most devices of a probe's page. It grows while every address looked dead, and while no answer says anything
+    /// about the route: such devices may be adjacent, and a single one that accepts opens the route.
     var probeDevicesMax: Int {
-        guard memory.reason == Reason.massRetirement else { return Limits.probeDevicesMax }
-        return min(Limits.pageDevicesMax, Limits.probeDevicesMax << (2 * min(max(memory.level - 1, 0), 8)))
+        let steps = memory.reason == Reason.massRetirement ? max(memory.level - 1, 0) : emptyProbes
+        return min(Limits.pageDevicesMax, Limits.probeDevicesMax << (2 * min(steps, 8)))
     }
 
     /// The provider asked Peal to pause the whole app. The pause grows with each probe that gets the same answer.
@@ -263,6 +265,14 @@ struct RouteBreaker: Sendable {
         memory.until = min(until, now)
     }
 
+    /// Ends a probe whose page was answered.
+    /// - Parameter isEmpty: Whether no answer says anything about the route, for example because they are all of
+    ///   untrusted hosts.
+    mutating func endProbe(of message: MessageID?, isEmpty: Bool) {
+        emptyProbes = isEmpty ? emptyProbes + 1 : 0
+        abandonProbe(of: message)
+    }
+
     /// Ends a probe, with or without a result.
     mutating func abandonProbe(of message: MessageID?) { probes.removeAll { $0.message == message } }
 
@@ -287,8 +297,10 @@ struct RouteBreaker: Sendable {
     }
 
     /// A large page decides by itself, small ones together. If a network has many hosts, such as Web Push, deferrals
-    /// pause the route only while no host accepts anything.
-    private func isFailing(_ page: Tally) -> Bool {
+    /// pause the route only while no host accepts anything. If it has one, a probe fails if the provider defers every
+    /// device or all answers are lost.
+    private func isFailing(_ page: Tally, isProbe: Bool) -> Bool {
+        if isProbe, !hasManyHosts, page.deferredByProvider == page.answers { return true }
         let accepted = page.answers >= Limits.breakerAnswersMin ? page.accepted : recent.accepted
         if hasManyHosts, accepted > 0 { return false }
         if page.answers >= Limits.breakerAnswersMin {

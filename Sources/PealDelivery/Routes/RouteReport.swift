@@ -34,7 +34,7 @@ extension DeliveryContext {
             if let problem, !isOwnStop || problem.kind != .unsent {
                 breaker.apply(problem, of: message, isProbe: isProbe, to: &judgement, now: uptime)
             }
-            if isProbe { breaker.abandonProbe(of: message) }
+            if isProbe { breaker.endProbe(of: message, isEmpty: problem == nil && tally.answers == 0) }
             return judgement
         }
         // The store may have closed the route although this process does not know that.

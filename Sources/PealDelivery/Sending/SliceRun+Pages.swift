@@ -306,8 +306,10 @@ extension SliceRun {
         }
     }
 
-    /// Whether the answered devices should be settled without the rest.
+    /// Whether the answered devices should be settled without the rest. A probe needs an answer: while a slow provider
+    /// answered none in time, its route would stay closed.
     private func mayLeave(_ page: SentPage, _ answers: PageFlight.Answers, _ quiet: Duration) -> Bool {
+        if page.isProbe, !page.isAnswered(answers) { return false }
         guard isBulk, !isFollowing else {
             return pages.contains { page in page.order.map { page.isAnswered($0.flight.answers) } ?? false }
         }

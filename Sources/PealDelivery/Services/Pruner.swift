@@ -156,7 +156,6 @@ struct ClockDoubt: Sendable {
         let step = time.now - uptime - offset
         offset = offset + step
         if step > Self.stepMin { until = uptime + Self.life }
-        if step < .zero - Self.stepMin { until = .zero }
         return uptime < until
     }
 }

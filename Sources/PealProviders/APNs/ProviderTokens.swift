@@ -371,7 +371,7 @@ final class ProviderTokenHistory: Sendable {
             (previous, present) = (present, minted)
         }
 
-        /// APNs refused it although it was not ahead of the clock.
+        /// APNs refused it, so it is not used again.
         mutating func forget(_ minted: Minted) { earlier.removeAll { $0.authorization == minted.authorization } }
     }
 

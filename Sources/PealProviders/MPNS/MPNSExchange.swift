@@ -49,8 +49,7 @@ final class MPNSExchange: RequestExchange {
         guard answer.result == .verdict(.stopApp),
             RefusalEvidence.isKnownToWork(acceptedAt.withLock(\.self), uptime: uptime)
         else { return answer }
-        return ProviderAnswer(
-            .verdict(.holdAddress(after: RefusalEvidence.hold)), reason: answer.reason, status: answer.status)
+        return answer.with(.holdAddress(after: RefusalEvidence.hold))
     }
 
     /// `MethodNotAllowed`, which no content causes.
