@@ -26,6 +26,7 @@ final class DeliveryContext: Sendable {
     let gate: any PageGate
     let rates = RateBoard()
     let health: StoreHealth
+    let outages: OutageLog
     let load = DispatchLoad()
     let settler: Settler
     let stragglers = StragglerQueue()
@@ -52,9 +53,10 @@ final class DeliveryContext: Sendable {
         owner = ServerName.unique(isPaused: options.isPaused, randomness)
         gate = options.gate ?? AppGate(store: store, time: time)
         health = StoreHealth(time: time)
+        outages = OutageLog(time: time)
         stop = StopSwitch(time: time, drain: options.drain)
         settler = Settler(
-            store: store, time: time, logger: logger, metrics: metrics, health: health, stop: stop)
+            store: store, time: time, logger: logger, outages: outages, metrics: metrics, health: health, stop: stop)
         budget = PageBudget(options.pagesInFlightMax, lendable: Limits.pagesStalledMax)
         // Single devices need no slot: the number of the lanes' workers limits them.
         directBudget = PageBudget(

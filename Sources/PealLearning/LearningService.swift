@@ -15,9 +15,11 @@ package struct LearningService: Sendable {
     private let store: any Store
     private let time: any TimeSource
     private let logger: Logger
+    private let outages: OutageLog
 
     package init(store: any Store, time: any TimeSource, logger: Logger) {
         (self.store, self.time, self.logger) = (store, time, logger)
+        outages = OutageLog(time: time)
     }
 
     /// Runs until the task is cancelled.
@@ -27,7 +29,9 @@ package struct LearningService: Sendable {
             do {
                 try await round(&looks)
             } catch {
-                logger.error("moment models could not be trained", metadata: ["error": "\(error)"])
+                if outages.isDue(error) {
+                    logger.error("moment models could not be trained", metadata: ["error": "\(error)"])
+                }
             }
         } while (try? await time.sleep(for: Self.pollInterval)) != nil
     }

@@ -262,19 +262,24 @@ extension PostgresConnection {
         .milliseconds(seconds.map { $0 * 1000 } ?? PostgresSettings.statementMillisecondsMax) + .seconds(5)
     }
 
-    /// Waits until the next result can be read without waiting.
+    /// Sends what libpq has not sent yet, and waits until the next result can be read without waiting.
     private func awaitResult() throws {
-        let end = ContinuousClock.now + patience
+        var end = ContinuousClock.now + patience
         while PQisBusy(handle) == 1 {
+            let unsent = PQflush(handle)
+            guard unsent >= 0 else { throw PostgresFailure.lost(handle) }
             let rest = (end - .now).components
             let milliseconds = rest.seconds * 1000 + rest.attoseconds / 1_000_000_000_000_000
-            var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            let events = Int16(POLLIN) | (unsent > 0 ? Int16(POLLOUT) : 0)
+            var descriptor = pollfd(fd: socket, events: events, revents: 0)
             let ready = milliseconds > 0 ? poll(&descriptor, 1, Int32(clamping: milliseconds)) : 0
             if ready < 0, errno == EINTR { continue }
             guard ready > 0 else {
                 hangs = true
                 throw PostgresFailure.hang
             }
+            // A server that reads does not hang, however much there is to send.
+            if descriptor.revents & Int16(POLLOUT) != 0 { end = .now + patience }
             guard PQconsumeInput(handle) == 1 else { throw PostgresFailure.lost(handle) }
         }
     }

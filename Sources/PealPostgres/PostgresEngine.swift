@@ -29,12 +29,12 @@ package final class PostgresEngine: SQLEngine {
         let numbers = PostgresNumbers(settings)
         self.numbers = numbers
         let turns = PostgresTurns()
-        let refusals = PostgresRefusals(settings.report)
+        let outages = PostgresOutages(settings.report)
         func workers(
             _ name: String, _ threads: Int, kinds: Int = 1, waitingMax: Int = .max, turns: PostgresTurns? = nil
         ) -> PostgresWorkers {
             PostgresWorkers("peal.store.\(name)", threads: threads, kinds: kinds, waitingMax: waitingMax) {
-                PostgresSession(settings, numbers: numbers, turns: turns, refusals: refusals)
+                PostgresSession(settings, numbers: numbers, turns: turns, outages: outages)
             }
         }
         briefReaders = workers("read.brief", Self.readersPerLaneMax)
@@ -81,6 +81,20 @@ package final class PostgresEngine: SQLEngine {
                 ORDER BY name
                 """, String.self)
         }
+    }
+
+    /// Which of these tables this user may not read and change.
+    package func tablesWithoutRights(among names: [String]) async throws -> [String] {
+        let lacking = try await read(.brief) {
+            try $0.values(
+                """
+                SELECT relname::TEXT FROM pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid) AND NOT (
+                    has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+                    AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+                ORDER BY 1
+                """, String.self)
+        }
+        return lacking.filter(names.contains)
     }
 
     package func read<R: Sendable>(

@@ -65,6 +65,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
         case "57P01", "57P02", "57P03", "57P05", "25P03": return .reconnect
         // The time-out of statements, and that of transactions (PostgreSQL 17).
         case "57014", "25P04": return .wait
+        // Insufficient privilege: no statement is wrong, and all succeed once the right is granted again.
+        case "42501": return .wait
         default: break
         }
         switch state.prefix(2) {
@@ -89,6 +91,9 @@ struct PostgresFailure: Error, CustomStringConvertible {
         // Disk full.
         if failure.state == "53100" {
             return PealError(.unavailable, "the database's disk is full", retryAfterSeconds: 1)
+        }
+        if failure.state == "42501" {
+            return PealError(.unavailable, "the database's user lacks a right: \(failure)", retryAfterSeconds: 1)
         }
         switch failure.remedy {
         case .retry, .reconnect, .wait: return unavailable

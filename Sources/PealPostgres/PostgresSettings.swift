@@ -52,7 +52,7 @@ package struct PostgresSettings: Sendable {
         """
     }
 
-    /// Opens a connection. The URL may override what comes before it.
+    /// Opens a connection, on which libpq does not wait. The URL may override what comes before it.
     /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server is unsuitable.
     func connect() throws -> OpaquePointer {
         let options: KeyValuePairs<String, String> = [
@@ -70,6 +70,8 @@ package struct PostgresSettings: Sendable {
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
         do {
             try Self.check(handle)
+            // Otherwise sending to a server that does not read would wait without a limit.
+            guard PQsetnonblocking(handle, 1) == 0 else { throw PostgresFailure.lost(handle) }
         } catch {
             PQfinish(handle)
             throw error
@@ -115,9 +117,6 @@ extension PostgresSettings {
     /// - Returns: whether all succeeded. If the server does not answer in time, they have failed, and the connection is
     ///   unusable.
     static func run(_ statements: String, on handle: OpaquePointer) -> Bool {
-        // Otherwise sending could wait without a limit.
-        guard PQsetnonblocking(handle, 1) == 0 else { return false }
-        defer { PQsetnonblocking(handle, 0) }
         guard PQsendQuery(handle, statements) == 1 else { return false }
         let end = ContinuousClock.now + .milliseconds(statementMillisecondsMax)
         var hasSucceeded = true

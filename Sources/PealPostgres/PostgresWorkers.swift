@@ -142,26 +142,60 @@ final class PostgresTurns: Sendable {
     }
 }
 
-/// Logs why transactions fail: their callers learn only that the database is not available.
-final class PostgresRefusals: Sendable {
-    /// Between two lines of the log about errors with the same SQLSTATE: all callers may get the error at once.
+/// Logs for all threads of the process that the database fails, and why: when it begins, once a minute while it lasts,
+/// and when it ends.
+final class PostgresOutages: Sendable {
+    private struct State {
+        var isLost = false
+        var reportedAt: [String: ContinuousClock.Instant] = [:]
+
+        mutating func isDue(_ reason: String, after interval: Duration) -> Bool {
+            let now = ContinuousClock.now
+            if let last = reportedAt[reason], now - last < interval { return false }
+            if reportedAt.count >= PostgresOutages.reasonsMax { reportedAt.removeAll() }
+            reportedAt[reason] = now
+            return true
+        }
+    }
+
+    /// Between two lines for the same reason: every thread and every caller may meet it at once.
     private static let interval: Duration = .seconds(60)
+    /// The same after the connection was restored. A server that ends each connection is not reported each time.
+    private static let intervalAfterOutage: Duration = .seconds(10)
+    private static let reasonsMax = 64
 
     private let report: @Sendable (String) -> Void
-    private let reportedAt = Mutex<[String: ContinuousClock.Instant]>([:])
+    private let state = Mutex(State())
 
     init(_ report: @escaping @Sendable (String) -> Void) { self.report = report }
 
-    /// Errors without a state are those of the connection, whose loss is logged.
-    func note(_ failure: PostgresFailure) {
+    /// Records why a transaction fails whose caller learns only that the database is not available. Errors without a
+    /// state are those of the connection.
+    func refused(_ failure: PostgresFailure) {
         guard let state = failure.state, ![.none, .retryAfterDuplicate].contains(failure.remedy) else { return }
-        let now = ContinuousClock.now
-        let isDue = reportedAt.withLock { reportedAt in
-            if let last = reportedAt[state], now - last < Self.interval { return false }
-            reportedAt[state] = now
+        let isDue = self.state.withLock { $0.isDue(state, after: Self.interval) }
+        if isDue { report("the database refused a transaction: \(failure)") }
+    }
+
+    /// Records that a connection was lost or cannot be opened.
+    func lost(_ line: String) {
+        let isDue = state.withLock { state in
+            guard state.isDue(line, after: state.isLost ? Self.interval : Self.intervalAfterOutage) else {
+                return false
+            }
+            state.isLost = true
             return true
         }
-        if isDue { report("the database refused a transaction: \(failure)") }
+        if isDue { report(line) }
+    }
+
+    /// Records that a connection was opened.
+    func connected() {
+        let wasLost = state.withLock { state in
+            defer { state.isLost = false }
+            return state.isLost
+        }
+        if wasLost { report("the connection to the database is restored") }
     }
 }
 
@@ -170,7 +204,7 @@ final class PostgresSession {
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers?
     private let turns: PostgresTurns?
-    private let refusals: PostgresRefusals
+    private let outages: PostgresOutages
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
@@ -185,14 +219,14 @@ final class PostgresSession {
 
     /// - Parameters:
     ///   - turns: shared by the sessions of the process whose transactions may conflict.
-    ///   - refusals: shared by all sessions of the process.
+    ///   - outages: shared by all sessions of the process.
     init(
-        _ settings: PostgresSettings, numbers: PostgresNumbers?, turns: PostgresTurns?, refusals: PostgresRefusals
+        _ settings: PostgresSettings, numbers: PostgresNumbers?, turns: PostgresTurns?, outages: PostgresOutages
     ) {
         self.settings = settings
         self.numbers = numbers
         self.turns = turns
-        self.refusals = refusals
+        self.outages = outages
     }
 
     /// Runs `body` in a transaction, and repeats it if that may help.
@@ -234,7 +268,7 @@ final class PostgresSession {
                     connections += 1
                     drop(nil)
                 case .retry?, .retryAfterDuplicate?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
-                    if let failure { refusals.note(failure) }
+                    if let failure { outages.refused(failure) }
                     throw PostgresFailure.refusal(failure ?? error)
                 }
             }
@@ -250,7 +284,7 @@ final class PostgresSession {
     private func drop(_ failure: PostgresFailure?) {
         connection = nil
         numbers?.noteLoss()
-        if let failure { settings.report("the connection to the database was lost: \(failure)") }
+        if let failure { outages.lost("the connection to the database was lost: \(failure)") }
     }
 
     /// - Throws: `unavailable` while the database cannot be reached.
@@ -259,12 +293,12 @@ final class PostgresSession {
         guard backOff.isOver else { throw PostgresFailure.unavailable }
         do {
             let connection = try connect()
-            if backOff.isRunning { settings.report("the connection to the database is restored") }
+            outages.connected()
             backOff = BackOff()
             self.connection = connection
             return connection
         } catch {
-            if !backOff.isRunning { settings.report("\(error)") }
+            outages.lost("\(error)")
             backOff.extend()
             throw PostgresFailure.unavailable
         }

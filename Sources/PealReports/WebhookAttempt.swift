@@ -46,8 +46,10 @@ struct WebhookAttempt: Sendable {
                 return settled.delivery
             }
         } catch {
-            let metadata = await metadata(leased.delivery, ["error": "\(error)"])
-            context.logger.error("cannot store the outcome of a webhook delivery", metadata: metadata)
+            if context.outages.isDue(error) {
+                let metadata = await metadata(leased.delivery, ["error": "\(error)"])
+                context.logger.error("cannot store the outcome of a webhook delivery", metadata: metadata)
+            }
             return after(saysGone)
         }
     }

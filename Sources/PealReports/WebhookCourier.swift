@@ -69,7 +69,9 @@ package final class WebhookCourier: Service {
             let now = context.time.now
             due = try await context.store.read { try $0.dueWebhooks(now: now) }
         } catch {
-            context.logger.error("cannot look up due webhooks", metadata: ["error": "\(error)"])
+            if context.outages.isDue(error) {
+                context.logger.error("cannot look up due webhooks", metadata: ["error": "\(error)"])
+            }
             return
         }
         // Starts at a random webhook, so that none is always last when there are more than can be served.
@@ -95,7 +97,10 @@ package final class WebhookCourier: Service {
         do {
             try await context.store.write(.control) { try $0.takeBackDeliveries() }
         } catch {
-            context.logger.error("cannot take back the leases of webhook deliveries", metadata: ["error": "\(error)"])
+            if context.outages.isDue(error) {
+                context.logger.error(
+                    "cannot take back the leases of webhook deliveries", metadata: ["error": "\(error)"])
+            }
         }
     }
 }
@@ -109,6 +114,7 @@ final class CourierContext: Sendable {
     let time: any TimeSource
     let randomness: any Randomness
     let logger: Logger
+    let outages: OutageLog
     let owner: String
     let metrics = WebhookMetrics()
     var rules: WebhookRules { currentRules.withLock { $0 } }
@@ -138,6 +144,7 @@ final class CourierContext: Sendable {
         self.time = time
         self.randomness = randomness
         self.logger = logger
+        outages = OutageLog(time: time)
         owner = "courier-" + Hex.encode(randomness.bytes(8))
     }
 

@@ -18,8 +18,10 @@ struct WebhookLane: Sendable {
                 return
             } catch {
                 if !PealError.isOutage(error), await failUnreadable() { continue }
-                let metadata = await metadata(["error": "\(error)"])
-                context.logger.error("cannot serve a webhook", metadata: metadata)
+                if context.outages.isDue(error) {
+                    let metadata = await metadata(["error": "\(error)"])
+                    context.logger.error("cannot serve a webhook", metadata: metadata)
+                }
                 if !PealError.isOutage(error) { context.setAside(reference) }
                 return
             }

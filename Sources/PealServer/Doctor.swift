@@ -70,6 +70,7 @@ extension Doctor {
             diagnosis.add(.ok, "store", "\(location) can be opened")
             if let shared = engine as? PostgresEngine {
                 await checkDurability(of: shared, &diagnosis)
+                await checkRights(on: shared, &diagnosis)
                 await compareClock(with: shared, &diagnosis)
             }
             try await look(into: store, &diagnosis)
@@ -89,6 +90,15 @@ extension Doctor {
         diagnosis.add(
             .warning, subject,
             "\(names.joined(separator: ", ")) off: a crash may lose messages that were accepted; set to on")
+    }
+
+    private func checkRights(on engine: PostgresEngine, _ diagnosis: inout Diagnosis) async {
+        guard let lacking = try? await engine.tablesWithoutRights(among: SQLStore.tableNames), !lacking.isEmpty else {
+            return
+        }
+        diagnosis.add(
+            .failed, "rights in the database",
+            "the user lacks SELECT, INSERT, UPDATE or DELETE on \(lacking.joined(separator: ", ")); grant all of them")
     }
 
     /// Servers follow the database's clock, but tokens for push networks have this machine's time.

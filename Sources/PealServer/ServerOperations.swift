@@ -3,11 +3,9 @@ internal import PealCore
 internal import PealDelivery
 internal import PealReports
 internal import PealStore
-internal import Synchronization
 
 /// Readiness, health and metrics of the running server.
 struct ServerOperations: Operations {
-    let store: SQLStore
     let delivery: DeliveryService
     let courier: WebhookCourier
     let connections: Connections
@@ -15,12 +13,35 @@ struct ServerOperations: Operations {
     let http: HTTPMetrics
     let isPaused: Bool
     let time: any TimeSource
-    private let recent = RecentFacts()
+    /// Whether the store has this program's schema.
+    private let schema: StoreProbe<Bool>
+    private let facts: StoreProbe<StoreFacts>
+    /// How old facts may be that are used while the store is late.
+    private static let factsAgeMax = Duration.seconds(60)
+
+    init(
+        store: SQLStore, delivery: DeliveryService, courier: WebhookCourier, connections: Connections,
+        failures: AuthenticationFailures, http: HTTPMetrics, isPaused: Bool, time: any TimeSource
+    ) {
+        self.delivery = delivery
+        self.courier = courier
+        self.connections = connections
+        self.failures = failures
+        self.http = http
+        self.isPaused = isPaused
+        self.time = time
+        schema = StoreProbe(time: time) { try await store.hasNewestSchema() }
+        facts = StoreProbe(time: time) {
+            let snapshot = delivery.metrics.snapshot
+            let apps = Set(snapshot.byApp.keys.map(\.app)).union(snapshot.reasons.keys.map(\.app))
+            return try await store.read(.request) { try StoreFacts($0, apps: apps) }
+        }
+    }
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
         // Checked first, because a locked store answers late.
         var failure = writeFailure
-        if failure == nil, await !store.isReady() { failure = "the store does not respond, or is not migrated" }
+        if failure == nil { failure = await readFailure() }
         return [
             ("store", failure), ("delivery", delivery.isRunning ? nil : "the workers are not running"),
         ]
@@ -29,18 +50,25 @@ struct ServerOperations: Operations {
     /// Why the delivery cannot write; nil if it can. A paused engine writes nothing.
     private var writeFailure: String? { delivery.isRunning && !isPaused ? delivery.storeFailure : nil }
 
-    func stoppedApps() async -> Int { await facts()?.census.appsStopped ?? 0 }
-
-    func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)] {
-        (try? await store.read { try $0.stoppedCredentials(limit: Limits.credentialsListedMax) }) ?? []
+    /// Why the store cannot be read; nil if it can.
+    private func readFailure() async -> String? {
+        switch await schema.answer() {
+        case .value(true): nil
+        case .value(false), .failed: "the store does not respond, or is not migrated"
+        case .late(let silence): "the store has not answered for \(silence.components.seconds) s"
+        }
     }
+
+    func stoppedApps() async -> Int { await knownFacts()?.census.appsStopped ?? 0 }
+
+    func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)] { await knownFacts()?.stopped ?? [] }
 
     func metrics() async -> String {
         Metric.page(
             MetricsFacts(
                 now: time.now, delivery: delivery.metrics.snapshot, webhooks: courier.metrics.snapshot,
                 connections: connections.snapshot, failures: failures.snapshot, http: http.snapshot,
-                process: .current, isPaused: isPaused, isStoreWritable: writeFailure == nil, store: await facts()))
+                process: .current, isPaused: isPaused, isStoreWritable: writeFailure == nil, store: await knownFacts()))
     }
 
     func details() async -> JSON.Members {
@@ -51,7 +79,7 @@ struct ServerOperations: Operations {
             ("connections", .integer(connections.snapshot.served)),
         ])
         if let bytes = ProcessFigures.current.residentBytes { members["memory_bytes"] = .integer(bytes) }
-        guard let facts = await facts() else { return members }
+        guard let facts = await knownFacts() else { return members }
         if let bytes = facts.bytes { members["store_bytes"] = .integer(bytes) }
         members["messages"] = [
             "unfinished": .integer(facts.census.messagesUnfinished),
@@ -75,28 +103,12 @@ struct ServerOperations: Operations {
 }
 
 extension ServerOperations {
-    /// What the store knows; nil when it does not respond. Clients may request metrics and health at any rate, so the
-    /// facts are reused for half a second.
-    private func facts() async -> StoreFacts? {
-        let now = time.uptime
-        if let known = recent.facts(at: now) { return known }
-        let snapshot = delivery.metrics.snapshot
-        let apps = Set(snapshot.byApp.keys.map(\.app)).union(snapshot.reasons.keys.map(\.app))
-        let facts = try? await store.read(.request) { try StoreFacts($0, apps: apps) }
-        if let facts { recent.keep(facts, at: now) }
-        return facts
+    /// What the store knows; nil when it does not respond.
+    private func knownFacts() async -> StoreFacts? {
+        switch await facts.answer() {
+        case .value(let facts): facts
+        case .failed: nil
+        case .late: facts.last(within: Self.factsAgeMax)
+        }
     }
-}
-
-/// The facts that were read last.
-final class RecentFacts: Sendable {
-    private static let lasts = Duration.milliseconds(500)
-
-    private let kept = Mutex<(facts: StoreFacts, at: Duration)?>(nil)
-
-    func facts(at now: Duration) -> StoreFacts? {
-        kept.withLock { kept in kept.flatMap { now - $0.at < Self.lasts ? $0.facts : nil } }
-    }
-
-    func keep(_ facts: StoreFacts, at now: Duration) { kept.withLock { $0 = (facts, now) } }
 }

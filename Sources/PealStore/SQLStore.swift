@@ -102,6 +102,9 @@ package final class SQLStore: Store {
     /// The schema version that this program migrates a database to.
     package static var newestSchemaVersion: Int { Migrator.newestVersion }
 
+    /// The tables of this program's schema.
+    package static var tableNames: [String] { SchemaTable.all.map(\.name) }
+
     /// Hashes secrets in the same way as the database's keys. Valid once the database is migrated.
     package var hasher: any KeyHasher { context.masterKey }
 
@@ -137,9 +140,9 @@ package final class SQLStore: Store {
         try await engine.readIfPresent { try Migrator.version($0) }
     }
 
-    /// Whether the database responds and has this program's schema.
-    package func isReady() async -> Bool {
-        (try? await schemaVersion()) == Migrator.newestVersion
+    /// Whether the database has this program's schema. Does not wait for reads of requests.
+    package func hasNewestSchema() async throws -> Bool {
+        try await engine.read(.brief) { try Migrator.version($0) } == Migrator.newestVersion
     }
 
     /// Finishes waiting writes and closes the database. No call may follow.

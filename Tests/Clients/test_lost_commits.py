@@ -1,6 +1,8 @@
-"""`peal` on a PostgreSQL whose answers to COMMIT are lost, so that nobody knows what became of the transactions."""
+"""`peal` on a PostgreSQL that does not answer, or whose answers to COMMIT are lost, so that nobody knows what became of
+the transactions."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import random
@@ -10,10 +12,12 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
+import urllib.error
 
 import pytest
 from free_port import free_port
-from peal_server import Refused
+from peal_server import OPENER, Refused
 from waiting import wait_until
 
 DEVICES = 20
@@ -46,6 +50,24 @@ class Postgres:
             lambda: subprocess.run(create, stderr=subprocess.DEVNULL).returncode == 0,
             failure=lambda: (self.folder / "log").read_text(),
         )
+
+    @contextlib.contextmanager
+    def hanging(self):
+        """Stops all processes of the server meanwhile."""
+        listed = ["ps", "-o", "pid=", "--ppid", str(self.process.pid)]
+        children = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
+        processes = [self.process.pid, *map(int, children)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+
+    @property
+    def url(self):
+        return f"postgres://peal@127.0.0.1:{self.port}/peal"
 
     def stop(self):
         # Ends the connections, even those of a server that was not stopped.
@@ -116,15 +138,20 @@ class Cutter:
 
 
 @pytest.fixture
-def cutter():
+def postgres():
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
     if not found:
         pytest.skip("needs PostgreSQL")
     postgres = Postgres(found[-1])
+    yield postgres
+    postgres.stop()
+
+
+@pytest.fixture
+def cutter(postgres):
     cutter = Cutter(postgres.port)
     yield cutter
     cutter.listener.close()
-    postgres.stop()
 
 
 def insist(peal, app, number):
@@ -161,3 +188,30 @@ def test_a_request_that_is_repeated_is_one_message_and_each_device_gets_it_once(
     # A second message with the same key would have been sent too.
     assert simulator.summary()["received"] == MESSAGES * DEVICES
     assert simulator.summary()["duplicates"] == 0
+
+
+def look(peal, path):
+    """Returns the status of the answer, and the seconds until it came."""
+    begin = time.monotonic()
+    try:
+        with OPENER.open(peal.url + path, timeout=60) as answer:
+            status = answer.status
+    except urllib.error.HTTPError as error:
+        status = error.code
+    return status, time.monotonic() - begin
+
+
+def test_health_checks_are_answered_while_the_database_hangs(serve, postgres):
+    peal = serve({"PEAL_STORE_URL": postgres.url, "PEAL_MASTER_KEY": "A" * 43 + "="})
+    wait_until(lambda: look(peal, "/readyz")[0] == 200)
+    answers = []
+    with postgres.hanging():
+        end = time.monotonic() + 25
+        while time.monotonic() < end:
+            answers += [(path, *look(peal, path)) for path in ("/readyz", "/metrics", "/healthz")]
+            time.sleep(0.5)
+    # A statement that hangs takes 10 s, and an attempt to connect 5 s.
+    assert max(seconds for _, _, seconds in answers) < 5, answers
+    assert [status for path, status, _ in answers if path == "/readyz"][-1] == 503, answers
+    assert {status for path, status, _ in answers if path != "/readyz"} == {200}, answers
+    wait_until(lambda: look(peal, "/readyz")[0] == 200)

@@ -120,6 +120,35 @@ struct AuthenticationFailureTests {
         }
     }
 
+    /// A store that does not find keys and admins, because it does not respond.
+    private struct UnreadableStore: WrappingStore {
+        let store: any Store
+
+        func read<R: Sendable>(
+            _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+        ) async throws -> R {
+            guard lane != .brief else { throw PealError(.unavailable, "no answer") }
+            return try await store.read(lane, body)
+        }
+    }
+
+    @Test("is not counted when the store cannot say whose token a health check names")
+    func healthCheckWithoutStore() async throws {
+        let failures = self.failures(ManualTime(), perMinute: 3)
+        let operations = FakeOperations(failure: "no answer")
+        try await Fixture.open(
+            operations: operations, failures: failures, wrapping: { UnreadableStore(store: $0) }
+        ) { fixture in
+            for _ in 1...5 {
+                let token = "\(AdminVerbs.tokenPrefix)unknown"
+                let reply = try await fixture.call(.get, "/readyz", authorization: "Bearer \(token)")
+                #expect(reply.status == 503 && !reply.text.contains("no answer"))
+            }
+            #expect(failures.snapshot.failures == 0)
+            #expect(try await fixture.admin(.get, "/readyz").text.contains("no answer"))
+        }
+    }
+
     @Test("is answered with 429 and Retry-After, in every dialect's envelope")
     func overHTTP() async throws {
         let clock = ManualTime()

@@ -232,6 +232,26 @@ struct DoctorTests {
         #expect(!diagnosis.checks.contains { $0.subject == "schema" })
     }
 
+    @Test("names the tables on which PostgreSQL's user lacks rights")
+    func rights() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let server = try PostgresServer.shared()
+        let user = "user_of_\(test.databaseName)"
+        for statement in [
+            "CREATE ROLE \(user) LOGIN", "GRANT ALL ON ALL TABLES IN SCHEMA public TO \(user)",
+            "REVOKE UPDATE ON slice FROM \(user)", "CREATE TABLE other (id BIGINT)",
+        ] { try server.execute(statement, in: test.databaseName) }
+        let configuration = try await ServerConfiguration.load(
+            arguments: [],
+            environment: [
+                "PEAL_STORE_URL": test.url.replacing("user=peal", with: "user=\(user)"),
+                "PEAL_MASTER_KEY": Data([UInt8](1...32)).base64EncodedString(),
+            ])
+        let checks = await examine(configuration).checks.filter { $0.state == .failed }
+        #expect(checks.map(\.subject) == ["rights in the database"], "\(checks)")
+        #expect(checks.first?.detail.contains("on slice;") == true, "\(checks)")
+    }
+
     @Test("connects only to the hosts that credentials need")
     func hosts() async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -105,7 +105,7 @@ struct EngineTests {
         }
         let error = await #expect(throws: PealError.self) { try await test.store.read { _ = try $0.setting("x") } }
         #expect(error?.code == .unavailable)
-        #expect(await !test.store.isReady())
+        await #expect(throws: PealError.self) { _ = try await test.store.hasNewestSchema() }
     }
 
     @Test("parameters are bound by name, in any order")
@@ -208,12 +208,12 @@ struct EngineTests {
     @Test("a database newer than the program is refused")
     func tooNew() async throws {
         let test = try await StoreUnderTest.sqlite.open()
-        #expect(await test.store.isReady())
+        #expect(try await test.store.hasNewestSchema())
         let version = try await test.store.schemaVersion()
         try await test.engine.write(.control) { connection in
             _ = try connection.execute("INSERT INTO migration (version) VALUES ($1)", [.int(version + 1)])
         }
-        #expect(await !test.store.isReady())
+        #expect(try await !test.store.hasNewestSchema())
         let error = await #expect(throws: StoreStartFailure.self) { try await test.store.migrate() }
         #expect(
             error?.description

@@ -33,7 +33,7 @@ struct MigrationTests {
             try undoLaterSchemas($0, dialect)
         }
         #expect(try await fixture.store.schemaVersion() == 1)
-        #expect(await !fixture.store.isReady())
+        #expect(try await !fixture.store.hasNewestSchema())
         let newer = try await fixture.reopened()
         #expect(try await newer.store.schemaVersion() == Migrator.newestVersion)
         #expect(try await newer.state(message.id) == .sending)

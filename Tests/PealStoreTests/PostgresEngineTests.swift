@@ -94,6 +94,57 @@ struct PostgresEngineTests {
         try await test.engine.write(.control) { _ = try $0.execute("DELETE FROM counter WHERE name = 'none'") }
     }
 
+    @Test("nor does one that hangs before it has read all that is sent to it")
+    func hangsWhileReading() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let error = await #expect(throws: PealError.self) {
+            try await test.engine.write(.control) { connection in
+                let process = try #require(try connection.value("SELECT pg_backend_pid()::BIGINT", Int64.self))
+                kill(pid_t(process), SIGSTOP)
+                // As above. A caller that waited for it would then succeed.
+                Thread.detachNewThread {
+                    Thread.sleep(forTimeInterval: 14)
+                    kill(pid_t(process), SIGCONT)
+                }
+                let bytes = [UInt8](repeating: 0, count: 32 << 20)
+                _ = try connection.value("SELECT length(\(bytes))::BIGINT", Int64.self)
+            }
+        }
+        #expect(error?.code == .unavailable)
+    }
+
+    @Test("a statement with more bytes than the socket holds is sent completely")
+    func largeStatement() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let bytes = [UInt8](repeating: 7, count: 32 << 20)
+        let length = try await test.engine.read { try $0.value("SELECT length(\(bytes))::BIGINT", Int64.self) }
+        #expect(length == Int64(bytes.count))
+    }
+
+    @Test("the loss of many connections is logged once, and so is its end")
+    func lossLog() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let lines = Mutex<[String]>([])
+        let engine = PostgresEngine(PostgresSettings(url: test.url) { line in lines.withLock { $0.append(line) } })
+        for _ in 0..<2 {
+            for lane in ReadLane.allCases {
+                _ = try await engine.read(lane) { try $0.value("SELECT 1::BIGINT", Int64.self) }
+            }
+            try PostgresServer.shared().execute(
+                """
+                SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+                WHERE datname = '\(test.databaseName)' AND pid <> pg_backend_pid()
+                """, in: "postgres")
+        }
+        _ = try await engine.read(.brief) { try $0.value("SELECT 1::BIGINT", Int64.self) }
+        let lost = lines.withLock { $0.filter { $0.hasPrefix("the connection to the database was lost: ") } }
+        let restored = lines.withLock { $0.filter { $0 == "the connection to the database is restored" } }
+        #expect(!lost.isEmpty && lost.count == restored.count)
+        // On a busy machine, the second loss may be another outage.
+        #expect(lost.count < ReadLane.allCases.count, "\(lost)")
+        try engine.close()
+    }
+
     @Test("a flood of messages does not delay or refuse the server's own work")
     func controlBesideIntake() async throws {
         let test = try await StoreUnderTest.postgres.open()
@@ -267,7 +318,7 @@ struct PostgresEngineTests {
 
     @Test(
         "a temporary failure ends as unavailable, so that no write is blamed for it",
-        arguments: ["57014", "25P04", "53100", "58030"])
+        arguments: ["57014", "25P04", "42501", "53100", "58030"])
     func passing(state: String) async throws {
         let test = try await StoreUnderTest.postgres.open()
         let error = await #expect(throws: PealError.self) {
@@ -276,6 +327,7 @@ struct PostgresEngineTests {
             }
         }
         #expect(error?.code == .unavailable)
+        #expect(state != "42501" || error?.message.contains("lacks a right: PostgreSQL error 42501") == true)
     }
 
     @Test("the log says once why the database refuses transactions, and callers learn that its disk is full")

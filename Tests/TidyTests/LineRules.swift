@@ -67,6 +67,8 @@ extension LineRule {
                     "the caller returns to the system, which waits for it before it opens the app",
                 "SDK/Sources/PealSDK/Peal+UserNotifications.swift": "the system calls its delegate without awaiting it",
                 "SDK/Sources/PealSDK/MomentEngine.swift": "a cancellation handler cannot wait for the actor",
+                "Sources/PealCore/Ports/TimeSource.swift":
+                    "a caller that waits for a limited time cannot end a read of the store",
                 "Sources/PealCore/Verbs/DeviceQuota.swift":
                     "registrations share one count, which goes on when the first of them leaves",
                 "Sources/PealDelivery/DeliveryService.swift":
@@ -83,6 +85,8 @@ extension LineRule {
                     "all who wait share one evaluation, which goes on when the first of them leaves",
                 "Sources/PealConsole/GrowthCounts.swift": "the page that starts a count does not wait for it",
                 "Sources/PealServer/Reload.swift": "a reload does not wait for what is on the wire",
+                "Sources/PealServer/StoreProbe.swift":
+                    "health checks share one read, which goes on when the first of them leaves",
                 "SDK/Sources/PealExtension/PealNotificationService.swift":
                     "the system calls the extension without awaiting it",
                 "Sources/PealTesting/TestStore.swift": "all tests of a process wait for one template",

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Stores everything durable. A read sees one consistent state. A write is one transaction: if `body` throws, nothing
 /// is written; when the call returns, the result is durable. Bodies are synchronous and may run on any thread.
 /// Concurrent writes share commits. Cancelling the calling task does not stop a write.
@@ -61,6 +63,30 @@ extension Store {
             cursor = next.next
         } while cursor != nil && items.count < count && !Task.isCancelled
         return items
+    }
+}
+
+/// Decides which failures the services of a process log: each of them fails at every attempt while the store does.
+package final class OutageLog: Sendable {
+    private static let interval = Duration.seconds(60)
+    private static let reasonsMax = 64
+
+    private let time: any TimeSource
+    private let loggedAt = Mutex<[String: Duration]>([:])
+
+    package init(time: any TimeSource) { self.time = time }
+
+    /// Whether to log a failure: always if it is the caller's own, and once a minute for each reason why the store as a
+    /// whole fails. The store itself reports when that begins and ends.
+    package func isDue(_ error: any Error) -> Bool {
+        guard PealError.isOutage(error) else { return true }
+        let (now, reason) = (time.uptime, PealError.message(of: error))
+        return loggedAt.withLock { loggedAt in
+            if let last = loggedAt[reason], now - last < Self.interval { return false }
+            if loggedAt.count >= Self.reasonsMax { loggedAt.removeAll() }
+            loggedAt[reason] = now
+            return true
+        }
     }
 }
 

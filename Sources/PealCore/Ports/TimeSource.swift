@@ -73,4 +73,28 @@ extension TimeSource {
             group.cancelAll()
         }
     }
+
+    /// The result of `operation`; nil if it takes longer than `duration`, after which it continues by itself.
+    package func value<R: Sendable>(
+        within duration: Duration, _ operation: @escaping @Sendable () async -> R
+    ) async -> R? {
+        let (results, arrival) = AsyncStream.makeStream(of: R.self)
+        // Unstructured: whoever waits for a task or for a read of the store waits to its end.
+        Task {
+            arrival.yield(await operation())
+            arrival.finish()
+        }
+        return await withTaskGroup(of: R?.self) { group in
+            group.addTask {
+                for await result in results { return result }
+                return nil
+            }
+            group.addTask {
+                try? await self.sleep(for: duration)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
 }

@@ -77,7 +77,9 @@ struct Dispatcher: Sendable {
             guard leased.isEmpty else { return leased }
             return try await express(routes.filter { round.damaged[$0] == nil }, &round)
         } catch {
-            context.logger.error("slices could not be leased", metadata: ["error": "\(error)"])
+            if context.outages.isDue(error) {
+                context.logger.error("slices could not be leased", metadata: ["error": "\(error)"])
+            }
             return []
         }
     }

@@ -126,7 +126,9 @@ struct Heartbeat: Sendable {
                 }
             }
         } catch {
-            context.logger.error("leases could not be extended", metadata: ["error": "\(error)"])
+            if context.outages.isDue(error) {
+                context.logger.error("leases could not be extended", metadata: ["error": "\(error)"])
+            }
         }
     }
 }
@@ -192,7 +194,9 @@ struct Rescuer: Sendable {
             context.logger.notice("leases were taken back", metadata: ["slices": .stringConvertible(count)])
             context.ready.set()
         } catch {
-            context.logger.error("leases could not be taken back", metadata: ["error": "\(error)"])
+            if context.outages.isDue(error) {
+                context.logger.error("leases could not be taken back", metadata: ["error": "\(error)"])
+            }
         }
     }
 }

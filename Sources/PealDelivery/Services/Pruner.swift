@@ -71,7 +71,9 @@ struct Pruner: Sendable {
             return pace.pause(after: context.time.uptime - begun)
         } catch {
             guard !PealError.isOutage(error) else {
-                context.logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
+                if context.outages.isDue(error) {
+                    context.logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
+                }
                 return Self.pauseAfterFailure
             }
             let working = await apart(&round, now, rows)

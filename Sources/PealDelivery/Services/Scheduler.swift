@@ -76,7 +76,9 @@ struct Scheduler: Sendable {
                 if !messages.isEmpty || freed > 0 { context.ready.set() }
                 if messages.count < Self.messagesPerRound, !isMore { return }
             } catch {
-                context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
+                if context.outages.isDue(error) {
+                    context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
+                }
                 guard !PealError.isOutage(error) else { return context.routes.putBack(resets) }
                 return await apart(resets)
             }
@@ -118,7 +120,9 @@ struct Scheduler: Sendable {
         do {
             return try await context.store.write(.control, body)
         } catch {
-            context.logger.error("due work failed", metadata: ["kind": "\(kind)", "error": "\(error)"])
+            if context.outages.isDue(error) {
+                context.logger.error("due work failed", metadata: ["kind": "\(kind)", "error": "\(error)"])
+            }
             return nil
         }
     }
@@ -142,6 +146,7 @@ struct Scheduler: Sendable {
             failures.forget(id)
             context.takeDirect(plan.leasedSlices, askedAt: askedAt)
         } catch let error where failures.mayPass(error, id, now: askedAt) {
+            guard context.outages.isDue(error) else { return }
             context.logger.warning(
                 "a message will be planned later", metadata: ["message": "\(id)", "error": "\(error)"])
         } catch {

@@ -18,7 +18,10 @@ struct ServerPresence: Sendable {
             for provider in context.providers.values { provider.share(among: max(1, count)) }
         } catch {
             // The last count stays in use.
-            context.logger.warning("the servers on the database could not be counted", metadata: ["error": "\(error)"])
+            if context.outages.isDue(error) {
+                context.logger.warning(
+                    "the servers on the database could not be counted", metadata: ["error": "\(error)"])
+            }
         }
     }
 

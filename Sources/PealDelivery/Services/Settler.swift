@@ -24,8 +24,6 @@ final class Settler: Sendable {
     private struct State {
         var orders: [Order] = []
         var isClosed = false
-        /// When a failure of the store was last logged.
-        var outageLoggedAt: Duration?
     }
 
     private enum Step {
@@ -37,14 +35,13 @@ final class Settler: Sendable {
     private static let settlementsPerWriteMax = 256
     private static let faultsMax = 2
     private static let retryInterval: Duration = .milliseconds(250)
-    /// Between two lines of the log about failures of the store: every waiting order fails at each attempt.
-    private static let outageLogInterval: Duration = .seconds(10)
     /// How long a slice that can neither be settled nor quarantined waits for the next attempt.
     private static let stuckInterval: Duration = .seconds(30)
 
     private let store: any Store
     private let time: any TimeSource
     private let logger: Logger
+    private let outages: OutageLog
     private let metrics: DeliveryMetrics
     private let health: StoreHealth
     private let stop: StopSwitch
@@ -52,12 +49,13 @@ final class Settler: Sendable {
     private let arrival = Signal()
 
     init(
-        store: any Store, time: any TimeSource, logger: Logger, metrics: DeliveryMetrics, health: StoreHealth,
-        stop: StopSwitch
+        store: any Store, time: any TimeSource, logger: Logger, outages: OutageLog, metrics: DeliveryMetrics,
+        health: StoreHealth, stop: StopSwitch
     ) {
         self.store = store
         self.time = time
         self.logger = logger
+        self.outages = outages
         self.metrics = metrics
         self.health = health
         self.stop = stop
@@ -285,17 +283,8 @@ final class Settler: Sendable {
 
     private func note(_ error: any Error, _ count: Int) {
         metrics.change { $0.settlesFailed += 1 }
-        guard !PealError.isOutage(error) || logsOutage() else { return }
+        guard outages.isDue(error) else { return }
         logger.error("settlements could not be written", metadata: ["slices": "\(count)", "error": "\(error)"])
-    }
-
-    private func logsOutage() -> Bool {
-        let now = time.uptime
-        return state.withLock { state in
-            if let last = state.outageLoggedAt, now - last < Self.outageLogInterval { return false }
-            state.outageLoggedAt = now
-            return true
-        }
     }
 
     private static func refuse(_ order: Order) {

@@ -1,4 +1,5 @@
 import PealCore
+import PealTesting
 import Testing
 
 @Suite("PealError") struct PealErrorTests {
@@ -30,5 +31,22 @@ import Testing
     func logged() {
         let error = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
         #expect("\(error)" == "the database is not available (unavailable)")
+    }
+}
+
+@Suite("The log of an outage")
+struct OutageLogTests {
+    @Test("has one line a minute for each reason, and every failure that is not the store's")
+    func reasons() {
+        let time = ManualTime()
+        let outages = OutageLog(time: time)
+        let (full, silent) = (PealError(.unavailable, "disk full"), PealError(.unavailable, "no answer"))
+        let own = PealError(.internal, "damaged")
+        func due() -> [Bool] { [full, silent, own].map(outages.isDue) }
+        #expect(due() == [true, true, true])
+        time.advance(by: .seconds(59))
+        #expect(due() == [false, false, true])
+        time.advance(by: .seconds(1))
+        #expect(due() == [true, true, true])
     }
 }
