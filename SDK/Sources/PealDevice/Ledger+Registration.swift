@@ -3,27 +3,37 @@ package import PealWire
 
 /// What the device has reported to the server about itself, and what it must still report.
 extension Ledger {
+    /// What a registration without an answer stated: the server may know that, or what it confirmed before.
+    package struct Unanswered: Sendable, Hashable, Codable {
+        var user = false
+        var identifiers = false
+        var attributes = false
+    }
+
     /// Takes the registration to send. To a server that knows the device, it states identifiers and attributes only if
     /// they have changed: a backend may have set others.
     /// - Returns: what the app requests, and the request; nil if there is nothing to register.
     package mutating func beginRegistration() -> (wanted: Registration, request: Registration)? {
         guard let wanted, !isLeaving else { return nil }
+        var stated = unanswered ?? Unanswered()
+        stated.user = stated.user || wanted.userID != registered?.userID
+        stated.identifiers = stated.identifiers || wanted.identifiers != registered?.identifiers
+        stated.attributes = stated.attributes || wanted.attributes != registered?.attributes
         var request = wanted
         request.deviceToken = identity?.deviceToken
         if identity == nil {
             request.keepsUser = nil
-        } else if let registered, unanswered == nil {
-            if wanted.identifiers == registered.identifiers { request.identifiers = nil }
-            if wanted.attributes == registered.attributes { request.attributes = nil }
+        } else {
+            if !stated.identifiers { request.identifiers = nil }
+            if !stated.attributes { request.attributes = nil }
         }
-        // One about another user stays: the server may still have that user after the next answer is lost too.
-        if needsRegistration, unanswered == nil || unanswered?.userID == registered?.userID { unanswered = wanted }
+        if needsRegistration { unanswered = stated }
         return (wanted, request)
     }
 
     /// The server refused a registration, which therefore had no effect.
-    /// - Parameter former: the registration whose answer was missing before.
-    package mutating func endRefusedRegistration(_ former: Registration?) { unanswered = former }
+    /// - Parameter former: what was unanswered before it.
+    package mutating func endRefusedRegistration(_ former: Unanswered?) { unanswered = former }
 
     /// Stores the server's answer. Messages of another user are no longer shown. If the app asked to be forgotten
     /// meanwhile, the device is one to delete.
@@ -62,7 +72,7 @@ extension Ledger {
 
     /// Whether the app wants another user than the server knows, or may know: then no message may be shown.
     package var isBetweenUsers: Bool {
-        if let unanswered, unanswered.userID != wanted?.userID { return true }
+        if unanswered?.user == true { return true }
         // An app that signs out also removes a user that a backend set.
         let hasSignedOut = registered?.keepsUser == true && wanted?.keepsUser != true
         return hasSignedOut || wanted?.userID != registered?.userID

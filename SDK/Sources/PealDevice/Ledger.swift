@@ -54,8 +54,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var wanted: Registration?
     /// The registration that the server accepted.
     package internal(set) var registered: Registration?
-    /// A changed registration that was sent and has no answer yet: the server may know either.
-    package internal(set) var unanswered: Registration?
+    /// What changed registrations stated that were sent and have no answer yet; nil if there are none.
+    package internal(set) var unanswered: Unanswered?
     /// When the server accepted a registration last.
     package internal(set) var registeredAt: Int64?
     /// The device's user according to the server.

@@ -119,6 +119,27 @@ extension MomentEngineTests {
         #expect(server.state.now.userID == former && !ledger.now.isBetweenUsers)
     }
 
+    @Test("what a backend set survives a sign-in whose answer was lost")
+    func lostSignInKeepsStatements() async throws {
+        let server = StatementServer()
+        let exchange = exchange(server.answer)
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        try await peal.setAttributes(["plan": "pro"])
+        await peal.setIdentifiers(idfv("v"))
+        await peal.setDeviceToken(Data([1]))
+        server.state.with { state in
+            state.attributes = ["plan": .string("free")]
+            state.identifiers?.devtodevID = "7"
+            state.losesAnswers = true
+        }
+        try await peal.signIn(user: "ann", proof: "p")
+        server.state.with { $0.losesAnswers = false }
+        await peal.didBecomeActive()
+        let known = server.state.now
+        #expect(known.userID == "ann" && !ledger.now.needsRegistration)
+        #expect(known.attributes == ["plan": .string("free")] && known.identifiers?.devtodevID == "7")
+    }
+
     @Test("states everything again to a server that does not accept its token", arguments: [true, false])
     func endedTokenAtStart(isDeleted: Bool) async throws {
         let server = StatementServer()
