@@ -80,7 +80,7 @@ actor MomentEngine {
     }
 
     let parts: EngineParts
-    private var turns = Turns()
+    private(set) var turns = Turns()
     /// How many callers of `signIn` wait.
     private var signInsUnderWay = 0
     /// What the server refused while they wait. A wake sends what the app said last, whoever started the wake.

@@ -16,7 +16,7 @@ public import PealWire
 /// Keep one instance for the life of the app. All methods may be called at any time and in any order; what fails for
 /// lack of a network is retried at the next opportunity.
 public actor Peal {
-    private let engine: MomentEngine
+    let engine: MomentEngine
     private let configuration: PealConfiguration
     /// What the system said about the device when the app configured Peal.
     private let described: DeviceDescription

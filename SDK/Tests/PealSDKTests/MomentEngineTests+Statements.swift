@@ -255,20 +255,13 @@ extension MomentEngineTests {
         try await peal(exchange, policy: FixedPolicy(isGood: false)).signIn(user: "ann", proof: "p")
         await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
         let before = exchange.bodies("sync").count
-        let holds = Locked(0)
-        let peal = peal(
-            exchange, policy: FixedPolicy(isGood: false),
-            hold: { _ in
-                holds.with { $0 += 1 }
-                return {}
-            })
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
         let gate = hold(tokenComesFirst ? "POST register" : "POST sync", in: exchange)
         async let first: Void = tokenComesFirst ? peal.setDeviceToken(Data([1])) : peal.didBecomeActive()
         await gate.arrival()
         async let second: Void = tokenComesFirst ? peal.didBecomeActive() : peal.setDeviceToken(Data([1]))
         async let third: Void = peal.signIn(user: "ann", proof: "fresh")
-        await until { _ in holds.now == 3 }
-        for _ in 0..<500 { await Task.yield() }
+        await until(2, waitIn: peal)
         gate.open()
         await first
         await second
