@@ -81,6 +81,31 @@ extension Ledger {
     /// Whether messages that the server sent for the device and its user may be shown now.
     var mayShow: Bool { !isBetweenUsers && !isLeaving }
 
+    /// The app subscribes to a topic or unsubscribes from it. Apps do that at every start, so the server is not asked
+    /// again within a day of its answer. Later it is: a backend may have deleted the topic.
+    package mutating func change(topic: String, isSubscribed: Bool, now: Int64) {
+        if isSubscribed, topicChanges[topic] == nil, let at = subscribedAt?[topic],
+            (0..<Self.confirmation).contains(now - at)
+        {
+            return
+        }
+        topicChanges[topic] = isSubscribed
+        topics = (topics ?? []).filter { $0 != topic } + (isSubscribed ? [topic] : [])
+        subscribedAt?[topic] = nil
+    }
+
+    /// The server accepted the change of a topic, or refused it. The app may have changed its mind meanwhile.
+    package mutating func conclude(topic: String, isSubscribed: Bool, isRefused: Bool, now: Int64) {
+        guard topicChanges[topic] == isSubscribed else { return }
+        topicChanges[topic] = nil
+        if isRefused {
+            // It would be refused again.
+            topics?.removeAll { $0 == topic }
+        } else if isSubscribed {
+            subscribedAt = (subscribedAt ?? [:]).merging([topic: now]) { $1 }
+        }
+    }
+
     /// Subscribes a device that is new on the server to all topics of the app.
     private mutating func repeatTopics() {
         for topic in topics ?? [] where topicChanges[topic] == nil { topicChanges[topic] = true }

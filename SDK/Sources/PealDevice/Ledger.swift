@@ -44,6 +44,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// Longer than a message can be recovered: a window of 7 days and one more day.
     package static let memory: Int64 = 9 * 86_400_000
     private static let capHoursMax = 90 * 24
+    /// How long an app that starts need not repeat to the server what it has accepted.
+    package static let confirmation: Int64 = 86_400_000
 
     /// The server's address, for the extension.
     package var server: String?
@@ -79,6 +81,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var topicChanges: [String: Bool] = [:]
     /// All topics that the app subscribed to, for a new device.
     package var topics: [String]?
+    /// When the server accepted them.
+    var subscribedAt: [String: Int64]?
     /// How often the person opened the app in each hour of the day.
     package private(set) var openCounts = [Int](repeating: 0, count: 24)
     package var wasUnlocked: Bool?

@@ -129,7 +129,7 @@ public actor Peal {
         await send()
     }
 
-    /// Subscribes to a topic.
+    /// Subscribes to a topic. You may call it at every start: the server is asked at most once a day.
     public func subscribe(to topic: String) async { await setTopic(topic, true) }
 
     /// Unsubscribes from a topic.
@@ -137,8 +137,8 @@ public actor Peal {
 
     private func setTopic(_ topic: String, _ isSubscribed: Bool) async {
         change { ledger in
-            ledger.topicChanges[topic] = isSubscribed
-            ledger.topics = (ledger.topics ?? []).filter { $0 != topic } + (isSubscribed ? [topic] : [])
+            let now = ledger.clock.now(self.parts.clock.reading).milliseconds
+            ledger.change(topic: topic, isSubscribed: isSubscribed, now: now)
         }
         await send()
     }
