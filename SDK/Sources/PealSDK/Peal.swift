@@ -345,6 +345,9 @@ public actor Peal {
     public static let version = "1.0.0"
 }
 
+// The methods above do not declare it as a typed error: Swift 6.3 crashes if an app that calls such a method catches only
+// some cases (`catch PealError.refused("invalid_field", _, _)`) and has a closure in the same statement.
+
 /// Why Peal could not do what the app requested.
 public enum PealError: Error, Sendable, Hashable {
     /// The server refused, and would refuse again.
