@@ -16,6 +16,8 @@
   const FAILURES_MAX = 12;
   /** The events that prove that a message was displayed. */
   const RECEIPTS = ["shown", "opened", "dismissed"];
+  /** What a page states about the browser, and a backend may change. */
+  const FACTS = ["attributes", "identifiers"];
   const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
   /**
@@ -27,6 +29,8 @@
    * @property {string} device_token
    * @property {number} ahead Milliseconds that the server's clock is ahead.
    * @property {boolean} [hasUser] Whether the page has ever named a user.
+   * @property {string[]} [unsure] The facts that were stated without an answer: the server may know them or not.
+   * @property {string} [application_server_key] The app's newest VAPID key; undefined if the server does not name it.
    * @property {boolean} [isStale] Whether the server does not have the browser's current address yet.
    * @property {string[]} [lacking] Topics of the page that a device that is new on the server does not have yet.
    */
@@ -236,7 +240,7 @@
 
   /**
    * Registers and keeps the answer, with the topics, attributes and identifiers of the page. Those that are absent stay
-   * as they are, on the server too: a backend may have changed them.
+   * as they are, on the server too: a backend may have changed them. So do facts that the server has confirmed.
    * @param {string} server
    * @param {string} key
    * @param {Record<string, any>} registration
@@ -246,23 +250,27 @@
     const stored = await device();
     const known = stored?.server === server && stored.key === key ? stored : undefined;
     const hasUser = known?.hasUser || registration.user_id !== undefined;
-    // Before the request: if its answer is lost, the server may have the user nevertheless.
-    if (hasUser) await noteUser();
+    const facts = factsOf({ ...known?.registration, ...factsOf(registration) });
+    const news = factsOf(registration, (name, fact) =>
+      known?.unsure?.includes(name) || canonical(fact) !== canonical(known?.registration[name]));
+    if (known) await note(hasUser, Object.keys(news));
+    const { attributes, identifiers, ...rest } = registration;
     const keep_user = hasUser ? undefined : true;
-    const send = (/** @type {Record<string, any>} */ given, /** @type {string | undefined} */ device_token) =>
-      call(server, key, "POST", "register", { ...given, keep_user, device_token });
-    let answer = await send(registration, known?.device_token);
-    const { attributes = known?.registration.attributes, identifiers = known?.registration.identifiers } = registration;
-    const isWhole = attributes === registration.attributes && identifiers === registration.identifiers;
-    if (!isWhole && answer.device_token !== known?.device_token) {
+    const send = (/** @type {Record<string, any>} */ stated, /** @type {string | undefined} */ device_token) =>
+      call(server, key, "POST", "register", { ...rest, ...stated, keep_user, device_token });
+    let answer = await send(news, known?.device_token);
+    const isKnown = answer.device_token === known?.device_token;
+    if (!isKnown && Object.keys(facts).some((name) => !(name in news))) {
       // The server has not accepted the token, and has therefore kept only the topics.
-      answer = await send({ ...registration, topics: undefined, attributes, identifiers }, answer.device_token);
+      answer = await send({ ...facts, topics: undefined }, answer.device_token);
     }
     const topics = registration.topics ?? known?.registration.topics ?? [];
     const lacking = answer.device === known?.device ? known?.lacking : topics;
     const value = {
-      server, key, registration: { ...registration, topics, attributes, identifiers }, device: answer.device,
+      server, key, registration: { ...rest, ...facts, topics }, device: answer.device,
       device_token: answer.device_token, ahead: Date.parse(answer.now) - Date.now() || 0, hasUser,
+      unsure: isKnown ? known?.unsure?.filter((name) => !(name in news)) : [],
+      application_server_key: answer.application_server_key,
       lacking: registration.topics ? [] : lacking ?? [],
     };
     // The browser may have replaced the subscription meanwhile.
@@ -273,10 +281,33 @@
     return value;
   }
 
-  /** Notes that the page decides about the user from now on. */
-  const noteUser = () =>
-    change("device", (/** @type {Device | undefined} */ known) => (
-      known && !known.hasUser ? { ...known, hasUser: true } : undefined));
+  /**
+   * The facts of a registration that it contains and that are wanted.
+   * @param {Record<string, any>} registration
+   * @param {(name: string, fact: any) => boolean} [isWanted]
+   * @returns {Record<string, any>}
+   */
+  const factsOf = (registration, isWanted = () => true) =>
+    Object.fromEntries(
+      FACTS.map((name) => [name, registration[name]]).filter(([name, fact]) => fact != null && isWanted(name, fact)));
+
+  /**
+   * A text that is the same for equal facts; undefined for none, which does not equal an empty one.
+   * @param {Record<string, any> | undefined} fact
+   */
+  const canonical = (fact) => fact && JSON.stringify(Object.entries(fact).sort());
+
+  /**
+   * Notes, before a request, what the server may know even if the answer is lost.
+   * @param {boolean} hasUser Whether the page decides about the user from now on.
+   * @param {string[]} facts
+   */
+  const note = (hasUser, facts) =>
+    change("device", (/** @type {Device | undefined} */ known) => {
+      const unsure = [...new Set([...(known?.unsure ?? []), ...facts])];
+      const isNoted = !!known?.hasUser === hasUser && unsure.length === (known?.unsure ?? []).length;
+      return known && !isNoted ? { ...known, hasUser, unsure } : undefined;
+    });
 
   /**
    * Registers the known browser again, without topics, attributes and identifiers: they would replace those that a
@@ -651,7 +682,7 @@
       });
       // The page waits for the device only.
       void flush();
-      return { device: registered.device };
+      return { device: registered.device, application_server_key: registered.application_server_key };
     },
     topic: ({ topic, isSubscribed }) => inTurn(() => changeTopic(topic, isSubscribed)),
     async opened({ content, message }) {

@@ -24,13 +24,13 @@ export type ConnectOptions = {
   /** All topics of the browser: others are removed. Without it, a known browser keeps its topics. */
   topics?: string[];
   /**
-   * Facts by which a backend chooses audiences, at most 4,096 bytes of JSON. They replace all attributes. Without it, a
-   * known browser keeps its attributes.
+   * Facts by which a backend chooses audiences, at most 4,096 bytes of JSON. A change replaces all attributes. Without
+   * it, or if the server has confirmed the same, a known browser keeps its attributes.
    */
   attributes?: Record<string, string | number | boolean>;
   /**
-   * Ids of the browser in other systems, such as `devtodev_id`. They replace all identifiers. Without it, a known
-   * browser keeps its identifiers.
+   * Ids of the browser in other systems, such as `devtodev_id`. A change replaces all identifiers. Without it, or if the
+   * server has confirmed the same, a known browser keeps its identifiers.
    */
   identifiers?: Record<string, string>;
 };

@@ -24,9 +24,10 @@ const PATIENCE = 30_000;
  * @property {string[]} [topics] The only topics of the browser, which replace all others. Without it, a known browser
  *   keeps its topics.
  * @property {Record<string, string | number | boolean>} [attributes] Facts by which a backend chooses audiences, at
- *   most 4,096 bytes of JSON. They replace all others. Without it, a known browser keeps its attributes.
- * @property {Record<string, string>} [identifiers] Ids of the browser in other systems, such as `devtodev_id`. They
- *   replace all others. Without it, a known browser keeps its identifiers.
+ *   most 4,096 bytes of JSON. A change replaces all others. Without it, or if the server has confirmed the same, a
+ *   known browser keeps its attributes.
+ * @property {Record<string, string>} [identifiers] Ids of the browser in other systems, such as `devtodev_id`. A change
+ *   replaces all others. Without it, or if the server has confirmed the same, a known browser keeps its identifiers.
  */
 
 /**
@@ -93,10 +94,32 @@ const inTurn = (change) => navigator.locks.request("peal-connection", change);
 async function connected(server, options) {
   const registration = await registered(options.worker);
   await active(registration);
-  const key = await applicationServerKey(server, options.key);
-  const subscription = await subscribed(registration, key);
-  const { endpoint, keys } = subscription.toJSON();
-  const answer = await command(registration, "register", {
+  const former = await subscribedKey(registration);
+  let answer = former
+    ? await register(registration, former, server, options).catch(unlessKeyIsRefused) : undefined;
+  // The answer names the app's newest key, so that a visit needs one request. Older servers do not name it.
+  const key = answer?.application_server_key ?? (await applicationServerKey(server, options.key));
+  if (!answer || key !== former) answer = await register(registration, key, server, options);
+  return {
+    device: answer.device,
+    subscribe: (topic) => command(registration, "topic", { topic, isSubscribed: true }),
+    unsubscribe: (topic) => command(registration, "topic", { topic, isSubscribed: false }),
+    opened: (content, message) => command(registration, "opened", { content, message }),
+    disconnect: () => inTurn(() => disconnected(registration)),
+  };
+}
+
+/**
+ * Registers the browser with a subscription under this key.
+ * @param {ServiceWorkerRegistration} registration
+ * @param {string} key
+ * @param {string} server
+ * @param {ConnectOptions} options
+ * @returns {Promise<{device: string, application_server_key?: string}>}
+ */
+async function register(registration, key, server, options) {
+  const { endpoint, keys } = (await subscribed(registration, key)).toJSON();
+  return command(registration, "register", {
     server,
     key: options.key,
     registration: {
@@ -113,13 +136,15 @@ async function connected(server, options) {
       capabilities: { nse_ledger: false, background: false, alerts: true, scheduled_summary: false },
     },
   });
-  return {
-    device: answer.device,
-    subscribe: (topic) => command(registration, "topic", { topic, isSubscribed: true }),
-    unsubscribe: (topic) => command(registration, "topic", { topic, isSubscribed: false }),
-    opened: (content, message) => command(registration, "opened", { content, message }),
-    disconnect: () => inTurn(() => disconnected(registration)),
-  };
+}
+
+/**
+ * The app no longer has the subscription's key, or never had it.
+ * @param {any} error
+ */
+function unlessKeyIsRefused(error) {
+  if (error.field !== "address.application_server_key") throw error;
+  return undefined;
 }
 
 /** @param {ServiceWorkerRegistration} registration */
@@ -216,6 +241,16 @@ async function applicationServerKey(server, key) {
 }
 
 /**
+ * The key of the subscription that the browser has, base64url; undefined if it has none or does not name its key.
+ * @param {ServiceWorkerRegistration} registration
+ */
+async function subscribedKey(registration) {
+  const known = await registration.pushManager.getSubscription().catch(() => null);
+  const bytes = known?.options?.applicationServerKey;
+  return bytes ? encode(new Uint8Array(bytes)) : undefined;
+}
+
+/**
  * A subscription under this key; one under another key is replaced.
  * @param {ServiceWorkerRegistration} registration
  * @param {string} key
@@ -233,6 +268,14 @@ async function subscribed(registration, key) {
     const isDenied = error instanceof DOMException && error.name === "NotAllowedError";
     throw new PealError(isDenied ? "denied" : "unreachable", `the browser did not subscribe: ${error}`);
   }
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {string} Base64url.
+ */
+function encode(bytes) {
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 /** @param {string} text Base64url. */

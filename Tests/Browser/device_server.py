@@ -101,6 +101,8 @@ class DeviceAPI:
         self.refused, self.expired_user = None, "mallory"
         self.refused_topic = None
         self.vapid_key = VAPID_KEY
+        # Whether a registration names the app's newest key, and whether one with another key is refused.
+        self.names_key, self.has_one_key = True, False
         self.server = Server(self.handle)
         self.url = self.server.url
         self.key = KEY
@@ -198,6 +200,9 @@ class DeviceAPI:
     def register(self, given):
         assert given["platform"] == "web" and given["address"]["application_server_key"] in (
             VAPID_KEY, NEXT_VAPID_KEY)
+        if self.has_one_key and given["address"]["application_server_key"] != self.vapid_key:
+            error = {"code": "invalid_field", "message": "no such key", "field": "address.application_server_key"}
+            return 400, {"error": error}
         if given.get("user_id") == self.expired_user:
             return 403, {"error": {"code": "forbidden", "message": "wrong proof", "field": "user_proof"}}
         self.registrations.append(given)
@@ -218,9 +223,9 @@ class DeviceAPI:
             name: given[name] for name in ["attributes", "identifiers", "user_id"] if given.get(name) is not None})
         if given.get("topics") is not None:
             entry["topics"] = set(given["topics"])
-        return (200 if known else 201), {
-            "device": device, "device_token": entry["token"], "app": "com.example", "now": now(),
-        }
+        answer = {"device": device, "device_token": entry["token"], "app": "com.example", "now": now()}
+        return (200 if known else 201), answer | (
+            {"application_server_key": self.vapid_key} if self.names_key else {})
 
 
 def unauthorized():

@@ -318,6 +318,16 @@ struct DeviceRegistrationTests {
                 .put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])
             let reply = try await server.call(.get, "web", as: server.key)
             #expect(reply["application_server_key"] == put["public_key"] && put["public_key"] != nil)
+            let keys: JSON = [
+                "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+                "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+            ]
+            let address: JSON = ["endpoint": "https://fcm.googleapis.com/fcm/send/x", "keys": keys]
+            let page = try await server.call(
+                .post, "register", ["platform": "web", "address": address], as: server.key)
+            #expect(page.status == 201, "\(page.text)")
+            #expect(page["application_server_key"] == put["public_key"], "so a visit needs no other request")
+            #expect(try await server.register(1)["application_server_key"] == nil)
         }
     }
 }

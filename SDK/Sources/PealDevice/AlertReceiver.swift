@@ -46,6 +46,16 @@ package struct AlertReceiver: Sendable {
         }
     }
 
+    /// Decides about a push for a message, and uploads its receipt while the caller prepares the notification, because
+    /// both may take seconds.
+    /// - Returns: when both have ended. Once the notification is shown, the system may end the process.
+    package func receive(_ id: String, prepare: @Sendable (AlertVerdict) async -> Void) async {
+        let verdict = (try? await receive(id)) ?? .show
+        async let upload: Void? = try? flush()
+        await prepare(verdict)
+        await upload
+    }
+
     /// Sends the queued events, unless the server asked for a pause. Nothing is lost if this fails, or if there is no
     /// time for all of them: the app sends them later.
     package func flush() async throws {

@@ -3,28 +3,37 @@ package import PealWire
 
 /// What the device has reported to the server about itself, and what it must still report.
 extension Ledger {
+    /// What a registration without an answer stated: the server may know that, or what it confirmed before.
+    package struct Unanswered: Sendable, Hashable, Codable {
+        var user = false
+        var identifiers = false
+        var attributes = false
+    }
+
     /// Begins a registration. A request to a server that knows the device states identifiers and attributes only if
     /// they have changed, because a backend may have set others.
     /// - Returns: what the app requests, and the request; nil if there is nothing to register.
     package mutating func beginRegistration() -> (wanted: Registration, request: Registration)? {
         guard let wanted, !isLeaving else { return nil }
+        var stated = unanswered ?? Unanswered()
+        stated.user = stated.user || wanted.userID != registered?.userID
+        stated.identifiers = stated.identifiers || wanted.identifiers != registered?.identifiers
+        stated.attributes = stated.attributes || wanted.attributes != registered?.attributes
         var request = wanted
         request.deviceToken = identity?.deviceToken
         if identity == nil {
             request.keepsUser = nil
-        } else if let registered, unanswered == nil {
-            if wanted.identifiers == registered.identifiers { request.identifiers = nil }
-            if wanted.attributes == registered.attributes { request.attributes = nil }
+        } else {
+            if !stated.identifiers { request.identifiers = nil }
+            if !stated.attributes { request.attributes = nil }
         }
-        // An unanswered registration of another user is kept: if the answer to this one is lost too, the server may
-        // still have that user.
-        if needsRegistration, unanswered == nil || unanswered?.userID == registered?.userID { unanswered = wanted }
+        if needsRegistration { unanswered = stated }
         return (wanted, request)
     }
 
     /// The server refused a registration, which therefore had no effect.
-    /// - Parameter former: the registration whose answer was missing before.
-    package mutating func endRefusedRegistration(_ former: Registration?) { unanswered = former }
+    /// - Parameter former: what was unanswered before it.
+    package mutating func endRefusedRegistration(_ former: Unanswered?) { unanswered = former }
 
     /// Stores the server's answer. Messages of another user are no longer shown. If the app asked to be forgotten
     /// meanwhile, the device is one to delete.
@@ -64,7 +73,7 @@ extension Ledger {
     /// Whether the app requests a user other than the one that the server has or may have: then no message may be
     /// shown.
     package var isBetweenUsers: Bool {
-        if let unanswered, unanswered.userID != wanted?.userID { return true }
+        if unanswered?.user == true { return true }
         // An app that signs out also removes a user that a backend set.
         let hasSignedOut = registered?.keepsUser == true && wanted?.keepsUser != true
         return hasSignedOut || wanted?.userID != registered?.userID
@@ -72,6 +81,31 @@ extension Ledger {
 
     /// Whether messages that the server sent for the device and its user may be shown now.
     var mayShow: Bool { !isBetweenUsers && !isLeaving }
+
+    /// The app subscribes to a topic or unsubscribes from it. Apps do that at every start, so the server is not asked
+    /// again within a day of its answer. Later it is: a backend may have deleted the topic.
+    package mutating func change(topic: String, isSubscribed: Bool, now: Int64) {
+        if isSubscribed, topicChanges[topic] == nil, let at = subscribedAt?[topic],
+            (0..<Self.confirmation).contains(now - at)
+        {
+            return
+        }
+        topicChanges[topic] = isSubscribed
+        topics = (topics ?? []).filter { $0 != topic } + (isSubscribed ? [topic] : [])
+        subscribedAt?[topic] = nil
+    }
+
+    /// The server accepted the change of a topic, or refused it. The app may have changed its mind meanwhile.
+    package mutating func conclude(topic: String, isSubscribed: Bool, isRefused: Bool, now: Int64) {
+        guard topicChanges[topic] == isSubscribed else { return }
+        topicChanges[topic] = nil
+        if isRefused {
+            // It would be refused again.
+            topics?.removeAll { $0 == topic }
+        } else if isSubscribed {
+            subscribedAt = (subscribedAt ?? [:]).merging([topic: now]) { $1 }
+        }
+    }
 
     /// Subscribes a device that is new on the server to all topics of the app.
     private mutating func repeatTopics() {

@@ -44,6 +44,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// Longer than a message can be recovered: a window of 7 days and one more day.
     package static let memory: Int64 = 9 * 86_400_000
     private static let capHoursMax = 90 * 24
+    /// How long an app that starts need not repeat to the server what it has accepted.
+    package static let confirmation: Int64 = 86_400_000
 
     /// The server's address, for the extension.
     package var server: String?
@@ -54,8 +56,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var wanted: Registration?
     /// The registration that the server accepted.
     package internal(set) var registered: Registration?
-    /// A changed registration that was sent and has no answer yet: the server may have this one or `registered`.
-    package internal(set) var unanswered: Registration?
+    /// What changed registrations stated that were sent and have no answer yet; nil if there are none.
+    package internal(set) var unanswered: Unanswered?
     /// When the server accepted a registration last.
     package internal(set) var registeredAt: Int64?
     /// The device's user according to the server.
@@ -79,6 +81,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var topicChanges: [String: Bool] = [:]
     /// All topics that the app subscribed to, for a new device.
     package var topics: [String]?
+    /// When the server accepted them.
+    var subscribedAt: [String: Int64]?
     /// How often the person opened the app in each hour of the day.
     package private(set) var openCounts = [Int](repeating: 0, count: 24)
     package var wasUnlocked: Bool?

@@ -50,10 +50,8 @@
             let handover = AlertHandover(service: self, request: request, handler: handler)
             // The system calls this method without awaiting it, and ends the process when the handler was called.
             receipt = Task {
-                let verdict = (try? await receiver.receive(id)) ?? .show
-                // The receipt goes out first: after the handover the system may end the process.
-                try? await receiver.flush()
-                handover.present(verdict)
+                await receiver.receive(id) { await handover.prepare($0) }
+                handover.present()
             }
         }
 
@@ -62,37 +60,54 @@
             super.serviceExtensionTimeWillExpire()
         }
 
-        /// Continues with the image.
-        fileprivate func present(
-            _ request: UNNotificationRequest, _ handler: @escaping (UNNotificationContent) -> Void
+        /// Adds the image, as the superclass does.
+        fileprivate func addImage(
+            to request: UNNotificationRequest, _ handler: @escaping (UNNotificationContent) -> Void
         ) {
             super.didReceive(request, withContentHandler: handler)
         }
     }
 
-    /// The notification on its way from the ledger to the image.
+    /// The notification on its way from the ledger to the screen.
     ///
-    /// `@unchecked Sendable`: the system hands it over once, and only the one task of the service touches it.
+    /// `@unchecked Sendable`: the system hands it over once, and only the one task of the service touches it. The image
+    /// arrives on another thread while that task waits for it.
     private final class AlertHandover: @unchecked Sendable {
         private let service: PealNotificationService
         private let request: UNNotificationRequest
         private let handler: (UNNotificationContent) -> Void
+        private var content: UNNotificationContent
 
         init(
             service: PealNotificationService, request: UNNotificationRequest,
             handler: @escaping (UNNotificationContent) -> Void
         ) {
             (self.service, self.request, self.handler) = (service, request, handler)
+            content = request.content
         }
 
-        func present(_ verdict: AlertVerdict) {
-            guard verdict == .silence else { return service.present(request, handler) }
-            // An extension cannot drop an alert without a permission of Apple's, but it can take its sound away.
-            let content = request.content.mutableCopy() as? UNMutableNotificationContent
-            content?.sound = nil
-            content?.interruptionLevel = .passive
-            handler(content ?? request.content)
+        func prepare(_ verdict: AlertVerdict) async {
+            if verdict == .silence { silence() } else { await addImage() }
         }
+
+        /// An extension cannot drop an alert without a permission of Apple's, but it can take its sound away.
+        private func silence() {
+            guard let silent = request.content.mutableCopy() as? UNMutableNotificationContent else { return }
+            silent.sound = nil
+            silent.interruptionLevel = .passive
+            content = silent
+        }
+
+        private func addImage() async {
+            await withCheckedContinuation { continuation in
+                service.addImage(to: request) { [self] content in
+                    self.content = content
+                    continuation.resume()
+                }
+            }
+        }
+
+        func present() { handler(content) }
     }
 
     /// What the extension asks the notification centre.

@@ -82,11 +82,8 @@ extension MomentEngine {
                 isRefused = true
             }
             try parts.state.update { ledger in
-                // The app may have changed its mind meanwhile.
-                guard ledger.topicChanges[topic] == isSubscribed else { return }
-                ledger.topicChanges[topic] = nil
-                // It would be refused again.
-                if isRefused { ledger.topics?.removeAll { $0 == topic } }
+                let now = ledger.clock.now(parts.clock.reading).milliseconds
+                ledger.conclude(topic: topic, isSubscribed: isSubscribed, isRefused: isRefused, now: now)
             }
         }
         return nil

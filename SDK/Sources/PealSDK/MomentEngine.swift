@@ -71,7 +71,6 @@ struct WakeReport: Sendable, Hashable {
 actor MomentEngine {
     /// The share of wake-ups that are assumed to arrive until the device knows better.
     private static let wakeRatePrior = 0.6
-    private static let confirmationMilliseconds: Int64 = 86_400_000
 
     /// A user and the proof, as an app states them.
     private struct SignIn: Hashable {
@@ -80,7 +79,7 @@ actor MomentEngine {
     }
 
     let parts: EngineParts
-    private var turns = Turns()
+    private(set) var turns = Turns()
     /// How many callers of `signIn` wait.
     private var signInsUnderWay = 0
     /// What the server refused while they wait. A wake sends what the app said last, whoever started the wake.
@@ -318,7 +317,7 @@ actor MomentEngine {
         guard confirmation == .unasked else { return }
         let ledger = try parts.state.read()
         let age = ledger.registeredAt.map { ledger.clock.now(parts.clock.reading).milliseconds - $0 }
-        let isRecent = age.map { $0 < Self.confirmationMilliseconds } ?? false
+        let isRecent = age.map { $0 < Ledger.confirmation } ?? false
         confirmation = isInBackground && isRecent ? .postponed : .due
     }
 

@@ -16,7 +16,7 @@ public import PealWire
 /// Keep one instance for the life of the app. All methods may be called at any time and in any order; what fails for
 /// lack of a network is retried at the next opportunity.
 public actor Peal {
-    private let engine: MomentEngine
+    let engine: MomentEngine
     private let configuration: PealConfiguration
     /// What the system said about the device when the app configured Peal.
     private let described: DeviceDescription
@@ -129,7 +129,7 @@ public actor Peal {
         await send()
     }
 
-    /// Subscribes to a topic.
+    /// Subscribes to a topic. You may call it at every start: the server is asked at most once a day.
     public func subscribe(to topic: String) async { await setTopic(topic, true) }
 
     /// Unsubscribes from a topic.
@@ -137,8 +137,8 @@ public actor Peal {
 
     private func setTopic(_ topic: String, _ isSubscribed: Bool) async {
         change { ledger in
-            ledger.topicChanges[topic] = isSubscribed
-            ledger.topics = (ledger.topics ?? []).filter { $0 != topic } + (isSubscribed ? [topic] : [])
+            let now = ledger.clock.now(self.parts.clock.reading).milliseconds
+            ledger.change(topic: topic, isSubscribed: isSubscribed, now: now)
         }
         await send()
     }
@@ -344,6 +344,9 @@ public actor Peal {
     /// The version of this SDK.
     public static let version = "1.0.0"
 }
+
+// The methods above do not declare it as a typed error: Swift 6.3 crashes if an app that calls such a method catches only
+// some cases (`catch PealError.refused("invalid_field", _, _)`) and has a closure in the same statement.
 
 /// Why Peal could not do what the app requested.
 public enum PealError: Error, Sendable, Hashable {

@@ -1,7 +1,7 @@
 /// Lets one task at a time use something; the others wait in order of arrival. A value inside an actor.
 struct Turns {
     private var isTaken = false
-    private var waiting: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []
+    private(set) var waiting: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []
     private var last = 0
 
     /// Takes the turn unless another task has it, and returns whether it did.

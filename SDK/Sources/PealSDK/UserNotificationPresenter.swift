@@ -24,7 +24,8 @@
 
         public func permission() async -> NotificationPermission {
             let settings = await center.notificationSettings()
-            let isAllowed = settings.authorizationStatus == .authorized || settings.authorizationStatus == .provisional
+            // Also provisional, and ephemeral in App Clips.
+            let isAllowed = ![.notDetermined, .denied].contains(settings.authorizationStatus)
             #if os(iOS)
                 let isSummarized = settings.scheduledDeliverySetting == .enabled
             #else

@@ -166,6 +166,25 @@ extension MomentEngineTests {
         #expect(exchange.bodies("events").count == 2)
     }
 
+    @Test("the extension uploads the receipt while it fetches the image", .timeLimit(.minutes(10)))
+    func receiptWithImage() async {
+        let exchange = exchange()
+        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        let receiver = AlertReceiver(
+            state: MemoryState(ledger, process: Process()) { false }, presenter: presenter,
+            api: HTTPDeviceAPI(
+                server: URL(string: "https://push.example.com/base")!, key: "key", exchange: exchange),
+            clock: clock, makeID: { UUID().uuidString }, pause: { _ in })
+        let gate = hold("POST events", in: exchange)
+        await receiver.receive(uuid(8)) { verdict in
+            #expect(verdict == .show)
+            // Neither waits for the other.
+            await gate.arrival()
+            gate.open()
+        }
+        #expect(ledger.now.outbox.isEmpty, "the receipt has arrived before the notification is shown")
+    }
+
     /// Images by the message that they belong to.
     private final class Pictures: ImageStore {
         let urls = Locked<[String: String]>([:])

@@ -112,7 +112,7 @@ extension MomentEngineTests {
         async let forgetting: Void = peal.forgetDevice()
         await gate.arrival()
         async let saying: Void = say(later, peal)
-        await until { $0.wanted != nil || $0.topics != nil }
+        await until(1, waitIn: peal)
         gate.open()
         try await saying
         await forgetting
@@ -131,9 +131,9 @@ extension MomentEngineTests {
         async let address: Void = peal.setDeviceToken(Data([1]))
         await gate.arrival()
         async let forgetting: Void = peal.forgetDevice()
-        await until(\.isLeaving)
+        await until(1, waitIn: peal)
         async let saying: Void = say(later, peal)
-        if later != nil { await until { $0.wanted != nil } }
+        if later != nil { await until(2, waitIn: peal) }
         gate.open()
         await address
         await forgetting

@@ -62,13 +62,13 @@ extension MomentEngineTests {
         try exchange.bodies("register").map { try JSONDecoder().decode(Registration.self, from: Data($0.utf8)) }
     }
 
-    /// Waits until the ledger is in a state that another task brings about.
-    func until(_ isReached: (Ledger) -> Bool) async {
+    /// Waits until as many calls of the app wait for the one whose request is held back.
+    func until(_ count: Int, waitIn peal: Peal) async {
         let end = Date() + 60
-        while !isReached(ledger.now), Date() < end { try? await Task.sleep(nanoseconds: 1_000_000) }
-        #expect(isReached(ledger.now))
-        // Time for that task to reach its turn.
-        for _ in 0..<50 { await Task.yield() }
+        while await peal.engine.turns.waiting.count < count, Date() < end {
+            try? await Task.sleep(nanoseconds: 1_000_000)
+        }
+        #expect(await peal.engine.turns.waiting.count == count)
     }
 
     // MARK: Signing in
@@ -107,7 +107,7 @@ extension MomentEngineTests {
         async let address: Void = peal.setDeviceToken(Data([1]))
         await gate.arrival()
         async let signing = outcome(peal, user, proof)
-        await until { $0.wanted?.userID == user && $0.wanted?.userProof == proof }
+        await until(1, waitIn: peal)
         gate.open()
         #expect(await signing == (isAccepted ? nil : refusal(proof)))
         await address
@@ -127,9 +127,9 @@ extension MomentEngineTests {
         async let opening: Void = peal.didBecomeActive()
         await gate.arrival()
         async let first = outcome(peal, "ann", "bad1")
-        await until { $0.wanted?.userID == "ann" }
+        await until(1, waitIn: peal)
         async let second = outcome(peal, "bob", "bad2")
-        await until { $0.wanted?.userID == "bob" }
+        await until(2, waitIn: peal)
         gate.open()
         // Nobody asked the server about the first: the second had replaced it.
         #expect(await first == nil)
@@ -204,7 +204,7 @@ extension MomentEngineTests {
         async let address: Void = peal.setDeviceToken(Data([1]))
         await gate.arrival()
         async let signing: Void = peal.signIn(user: "ann", proof: "fresh")
-        await until { $0.wanted?.userID == "ann" }
+        await until(1, waitIn: peal)
         gate.open()
         try await signing
         await address
@@ -236,7 +236,7 @@ extension MomentEngineTests {
         async let waking = peal.didReceive(push(1))
         await gate.arrival()
         async let leaving: Void = isForgotten ? peal.forgetDevice() : peal.signOut()
-        await until { $0.wanted?.userID == nil }
+        await until(1, waitIn: peal)
         gate.open()
         _ = await waking
         try await leaving
@@ -262,7 +262,7 @@ extension MomentEngineTests {
         async let address: Void = peal.setDeviceToken(Data([1]))
         await gate.arrival()
         async let signing: Void = signsOut ? peal.signIn(user: "bob", proof: "fresh") : ()
-        if signsOut { await until { $0.wanted?.userID == "bob" } }
+        if signsOut { await until(1, waitIn: peal) }
         gate.open()
         await address
         try await signing

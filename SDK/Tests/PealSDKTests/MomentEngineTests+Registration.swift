@@ -199,6 +199,26 @@ extension MomentEngineTests {
         #expect(ledger.now.topics == ["a", "c"] && ledger.now.topicChanges.isEmpty)
     }
 
+    @Test("a topic is sent once a day, however often the app starts")
+    func repeatedTopic() async {
+        let exchange = exchange()
+        var app = peal(exchange, policy: FixedPolicy(isGood: false))
+        func changes() -> [String] { exchange.calls.filter { $0.hasSuffix("news") } }
+        for _ in 0..<3 {
+            app = peal(exchange, policy: FixedPolicy(isGood: false))
+            await app.setDeviceToken(Data([1]))
+            await app.subscribe(to: "news")
+        }
+        #expect(changes() == ["PUT news"])
+        clock.advance(86_400_001)
+        for _ in 0..<2 { await app.subscribe(to: "news") }
+        #expect(changes() == ["PUT news", "PUT news"])
+        await app.unsubscribe(from: "news")
+        await app.subscribe(to: "news")
+        #expect(changes() == ["PUT news", "PUT news", "DELETE news", "PUT news"])
+        #expect(ledger.now.topics == ["news"])
+    }
+
     @Test("a sync that is refused can be read by the app; a claim that is refused is nothing to repair")
     func refusedSync() async {
         let path = Locked("claim")

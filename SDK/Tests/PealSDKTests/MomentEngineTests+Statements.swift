@@ -119,6 +119,27 @@ extension MomentEngineTests {
         #expect(server.state.now.userID == former && !ledger.now.isBetweenUsers)
     }
 
+    @Test("what a backend set survives a sign-in whose answer was lost")
+    func lostSignInKeepsStatements() async throws {
+        let server = StatementServer()
+        let exchange = exchange(server.answer)
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        try await peal.setAttributes(["plan": "pro"])
+        await peal.setIdentifiers(idfv("v"))
+        await peal.setDeviceToken(Data([1]))
+        server.state.with { state in
+            state.attributes = ["plan": .string("free")]
+            state.identifiers?.devtodevID = "7"
+            state.losesAnswers = true
+        }
+        try await peal.signIn(user: "ann", proof: "p")
+        server.state.with { $0.losesAnswers = false }
+        await peal.didBecomeActive()
+        let known = server.state.now
+        #expect(known.userID == "ann" && !ledger.now.needsRegistration)
+        #expect(known.attributes == ["plan": .string("free")] && known.identifiers?.devtodevID == "7")
+    }
+
     @Test("states everything again to a server that does not accept its token", arguments: [true, false])
     func endedTokenAtStart(isDeleted: Bool) async throws {
         let server = StatementServer()
@@ -234,20 +255,13 @@ extension MomentEngineTests {
         try await peal(exchange, policy: FixedPolicy(isGood: false)).signIn(user: "ann", proof: "p")
         await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
         let before = exchange.bodies("sync").count
-        let holds = Locked(0)
-        let peal = peal(
-            exchange, policy: FixedPolicy(isGood: false),
-            hold: { _ in
-                holds.with { $0 += 1 }
-                return {}
-            })
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
         let gate = hold(tokenComesFirst ? "POST register" : "POST sync", in: exchange)
         async let first: Void = tokenComesFirst ? peal.setDeviceToken(Data([1])) : peal.didBecomeActive()
         await gate.arrival()
         async let second: Void = tokenComesFirst ? peal.didBecomeActive() : peal.setDeviceToken(Data([1]))
         async let third: Void = peal.signIn(user: "ann", proof: "fresh")
-        await until { _ in holds.now == 3 }
-        for _ in 0..<500 { await Task.yield() }
+        await until(2, waitIn: peal)
         gate.open()
         await first
         await second

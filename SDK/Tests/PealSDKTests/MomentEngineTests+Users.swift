@@ -48,8 +48,7 @@ extension MomentEngineTests {
         async let opening: Void = peal.didBecomeActive()
         for await _ in arrivals { break }
         async let signing: Void = peal.signIn(user: "ann", proof: "signed")
-        while ledger.now.wanted?.userID != "ann" { await Task.yield() }
-        for _ in 0..<50 { await Task.yield() }
+        await until(1, waitIn: peal)
         #expect(exchange.bodies("register").count == 1)
         sign.yield()
         try await signing

@@ -36,6 +36,7 @@ enum DeviceDocument {
                 .list(
                     .component(
                         "DeviceModelKey", .object([.required("kid", .text), .required("public_key", .text)])))),
+            .optional("application_server_key", .text),
         ]))
 
     private static func register(_ describing: Describing) -> APIOperation {

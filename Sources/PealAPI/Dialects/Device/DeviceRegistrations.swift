@@ -26,15 +26,20 @@ struct DeviceRegistrations: Sendable {
         let proof = UserProof(
             user: registration.userID, text: given.userProof,
             isNeeded: app.settings[DeviceSettings.verifyUserID], secret: key.sharedSecret)
+        let isWeb = registration.address.route.addressForm == .subscription
+        let serverKey = try await isWeb ? applicationServerKey(of: app) : nil
         let result = try await services.verbs.installations.register(
             draft, app: app.key, key: key.key.id, call.verb
         ) { present throws(PealError) in
             try proof.check(present: present, now: call.now)
         }
-        return Answer(result.isNew ? .created : .ok, Self.json(result, of: app, now: call.now))
+        return Answer(result.isNew ? .created : .ok, Self.json(result, of: app, serverKey, now: call.now))
     }
 
-    private static func json(_ result: InstallationVerbs.Registered, of app: App, now: Timestamp) -> JSON {
+    /// - Parameter serverKey: the app's newest VAPID key, for a browser: so it need not ask for it at each visit.
+    private static func json(
+        _ result: InstallationVerbs.Registered, of app: App, _ serverKey: String?, now: Timestamp
+    ) -> JSON {
         let keys = result.modelKeys.map { key -> JSON in
             ["kid": .string(key.id), "public_key": .string(Base64URL.padded(key.publicKey))]
         }
@@ -42,6 +47,7 @@ struct DeviceRegistrations: Sendable {
             ("device", .string(result.device.id.description)), ("device_token", .string(result.deviceToken)),
             ("app", .string(app.bundleID ?? app.id.description)), ("user_id", result.device.userID.map(JSON.string)),
             ("now", .string(now.withMilliseconds)), ("model_keys", .array(keys)),
+            ("application_server_key", serverKey.map(JSON.string)),
         ])
     }
 
@@ -86,11 +92,15 @@ struct DeviceRegistrations: Sendable {
 
     /// The key with which a page subscribes to pushes.
     func webKey(_ call: Call) async throws -> Answer {
-        let keys = ApplicationServerKeys(try await services.credentialRecords(try call.app()))
-        guard let newest = keys.publicKeys.last else {
+        guard let newest = try await applicationServerKey(of: try call.app()) else {
             throw PealError(.notFound, "the app has no credential for Web Push")
         }
         return Answer(.ok, ["application_server_key": .string(newest)])
+    }
+
+    /// The app's newest VAPID key; nil if it has none.
+    private func applicationServerKey(of app: App) async throws -> String? {
+        ApplicationServerKeys(try await services.credentialRecords(app)).publicKeys.last
     }
 
     private static func json(_ device: Device, _ installation: Installation, now: Timestamp) -> JSON {
