@@ -30,7 +30,7 @@ package struct AppLearner {
     private func dueLearning(_ campaign: String, _ rows: [LearningRow]) -> CampaignLearning? {
         var learning = material.learnings[campaign] ?? CampaignLearning(campaign: campaign)
         guard !learning.isHeld(at: material.now) else { return nil }
-        let watch = CampaignWatch(rows, since: learning.hasOwnModel ? material.releases[campaign]?.model : nil)
+        let watch = CampaignWatch(rows, releases: learning.hasOwnModel ? material.allReleases(of: campaign) : [])
         let isNewDrift = watch.hasDrifted && !learning.hasDrifted
         guard isNewDrift || isDue(learning, labels: rows.count) else { return nil }
         learning.hasDrifted = watch.hasDrifted
@@ -46,7 +46,8 @@ package struct AppLearner {
     }
 }
 
-/// Whether a campaign still is what its model was trained for.
+/// Whether a campaign still is what its models were trained for. Each label is compared with what the model expected
+/// that was in use at the display: this model was trained without the label, and most are replaced every night.
 struct CampaignWatch {
     let hasDrifted: Bool
 
@@ -59,15 +60,19 @@ struct CampaignWatch {
         !["hour", "taste", "weekend"].contains { FeatureSchema.names[index].contains($0) }
     }
 
-    /// - Parameter model: the campaign's own; nil if it has none, which cannot be out of date.
-    init(_ rows: [LearningRow], since model: MomentModel?) {
-        guard let model else {
+    /// - Parameter releases: the campaign's models, the newest first; empty if it has none of its own, which cannot be
+    ///   out of date.
+    init(_ rows: [LearningRow], releases: [ModelRelease]) {
+        // The weights of all campaigns do not know how often people open messages of this one.
+        let models = releases.map { (since: $0.draft.trainedAt, model: $0.draft.isWithdrawal ? nil : $0.model) }
+        guard let start = models.last(where: { $0.model != nil })?.since else {
             hasDrifted = false
             return
         }
-        let isLater = { (row: LearningRow) in row.label.shownAt.milliseconds > model.trainedAt }
+        let isLater = { (row: LearningRow) in row.label.shownAt > start }
         var watch = DriftWatch()
         for row in rows.filter(isLater).sorted(by: { $0.label.shownAt < $1.label.shownAt }) {
+            guard let model = models.first(where: { $0.since < row.label.shownAt })?.model else { continue }
             let score = model.score(row.features[...])
             watch.record(expected: model.calibration.probability(score), opened: row.label.isOpened)
         }

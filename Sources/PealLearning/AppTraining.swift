@@ -95,10 +95,7 @@ struct AppTraining {
 
     /// The models with which phones may have shown a campaign's messages.
     private func ownModels(of campaign: String) -> [MomentModel] {
-        let releases = [campaign, ""].flatMap { name in
-            (material.releases[name].map { [$0] } ?? []) + (material.formerReleases[name] ?? [])
-        }
-        return releases.compactMap(\.model) + [.builtIn(app: material.app)]
+        [campaign, ""].flatMap(material.allReleases).compactMap(\.model) + [.builtIn(app: material.app)]
     }
 
     /// The prior from the app's other campaigns; without them, Peal's assumptions about people.

@@ -21,6 +21,11 @@ package struct LearningMaterial: Sendable {
     /// Earlier models by campaign, which phones may have had when they showed what has matured by now.
     package var formerReleases: [String: [ModelRelease]] = [:]
 
+    /// The campaign's models that are kept, the newest first.
+    func allReleases(of campaign: String) -> [ModelRelease] {
+        (releases[campaign].map { [$0] } ?? []) + (formerReleases[campaign] ?? [])
+    }
+
     package init(app: String, labels: [MomentLabel], now: Timestamp) {
         (self.app, self.labels, self.now) = (app, labels, now)
     }

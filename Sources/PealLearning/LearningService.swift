@@ -141,7 +141,6 @@ package struct LearningService: Sendable {
             for campaign in campaigns {
                 material.learnings[campaign] = try store.learning(app: app, campaign: campaign)
                 material.releases[campaign] = try store.modelRelease(app: app, campaign: campaign, version: nil)
-                guard !journeys.isEmpty else { continue }
                 material.formerReleases[campaign] = try store.modelVersions(app: app, campaign: campaign).dropFirst()
                     .compactMap { try store.modelRelease(app: app, campaign: campaign, version: $0) }
             }

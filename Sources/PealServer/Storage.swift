@@ -1,6 +1,7 @@
 internal import Foundation
 internal import PealAPI
 internal import PealCore
+internal import PealDelivery
 internal import PealPostgres
 internal import PealSQLite
 internal import PealStore
@@ -36,7 +37,7 @@ struct Storage {
                     retention: StoreRetention(
                         messageDays: configuration.retention.messages, deviceDays: configuration.retention.devices,
                         auditDays: configuration.retention.audit),
-                    composers: reportComposers, report: report),
+                    composers: reportComposers, clock: .system, report: report),
                 masterKey: masterKey,
                 shared: (engine as? PostgresEngine).map { ($0, PostgresSignals($0.settings)) })
         } catch {

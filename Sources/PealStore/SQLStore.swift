@@ -12,15 +12,17 @@ package final class SQLStore: Store {
     /// - Parameters:
     ///   - retention: how long finished and retired data is kept.
     ///   - composers: compose what is sent to each webhook.
+    ///   - clock: shows the local times of devices.
     ///   - report: receives a line about each row that lists omit because it cannot be read.
     package init(
         engine: any SQLEngine, masterKey: MasterKey, retention: StoreRetention = StoreRetention(),
-        composers: ReportComposers = ReportComposers([]), report: @escaping @Sendable (String) -> Void = { _ in }
+        composers: ReportComposers = ReportComposers([]), clock: LocalClock = .utc,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.engine = engine
         damage = DamageReport(report)
         context = StoreSession.Context(
-            masterKey, retention: retention, dialect: engine.dialect, composers: composers)
+            masterKey, retention: retention, dialect: engine.dialect, composers: composers, clock: clock)
     }
 
     package func read<R: Sendable>(

@@ -16,14 +16,20 @@ struct StoreSession: StoreWriting {
         let dialect: SQLDialect
         /// Compose what is sent to each webhook.
         let composers: ReportComposers
+        /// Shows the local times of devices.
+        let clock: LocalClock
         let cohorts = CohortRates()
         let newWords = NewWords()
 
-        init(_ key: MasterKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers) {
+        init(
+            _ key: MasterKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers,
+            clock: LocalClock
+        ) {
             self.key = Mutex(key)
             self.retention = retention
             self.dialect = dialect
             self.composers = composers
+            self.clock = clock
         }
     }
 
@@ -67,6 +73,8 @@ struct StoreSession: StoreWriting {
         var used: [ActiveRoute: Bool] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
+        /// The rules of apps.
+        var rules: [AppKey: SendRules] = [:]
         /// Whether apps have a frequency cap.
         var caps: [AppKey: Bool] = [:]
         /// Whether messages of such apps count for it.

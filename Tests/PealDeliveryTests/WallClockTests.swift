@@ -58,6 +58,17 @@ struct WallClockTests {
         #expect(clock.end(of: hours, at: try Self.time(now))?.description == end)
     }
 
+    @Test(
+        "the first known zone of a device and its app says what clocks show; otherwise UTC",
+        arguments: [
+            (["Asia/Kathmandu", "Europe/Vienna"], "2026-07-01T14:45:00Z"),
+            (["x", "Europe/Vienna"], "2026-07-01T11:00:00Z"), (["x"], "2026-07-01T09:00:00Z"),
+            ([], "2026-07-01T09:00:00Z"),
+        ] as [([String], String)])
+    func zones(_ zones: [String], _ reading: String) throws {
+        #expect(try LocalClock.system.reading(at: Self.time("2026-07-01T09:00:00Z"), in: zones) == Self.time(reading))
+    }
+
     @Test("unknown names are refused", arguments: ["", "Europe/Atlantis", "x"])
     func unknown(_ name: String) { #expect(WallClock(name) == nil) }
 }

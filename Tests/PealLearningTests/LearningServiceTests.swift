@@ -62,7 +62,7 @@ private struct People {
     }
 
     /// Everybody's phone shows the message now; who has it unlocked often opens it.
-    func show(_ message: MessageID, seed: UInt64, shares: Bool = true) async throws {
+    func show(_ message: MessageID, seed: UInt64, shares: Bool = true, isOpened: Bool = true) async throws {
         let (app, now) = (app, time.now)
         try await store.write(.intake) { store in
             var dice = Dice(state: seed)
@@ -82,7 +82,7 @@ private struct People {
                     id: .init(high: number, low: message.low), kind: .shown, message: message, at: now)
                 if shares { shown.shared.snapshot = MadeLabels.snapshot(unlocked: unlocked, at: now) }
                 var events = [shown]
-                if dice.unit() < (unlocked ? 0.5 : 0.05) {
+                if dice.unit() < (unlocked ? 0.5 : 0.05), isOpened {
                     events.append(
                         DeviceEvent(
                             id: .init(high: number, low: message.low ^ 1), kind: .opened, message: message,
@@ -95,11 +95,11 @@ private struct People {
     }
 
     /// Messages that are shown, a few hours apart.
-    func live(_ campaign: String = "daily", messages: Int = 6) async throws {
+    func live(_ campaign: String = "daily", messages: Int = 6, isOpened: Bool = true) async throws {
         for number in 0..<messages {
             let message = try await schedule(campaign).id
             time.advance(by: .seconds(3600))
-            try await show(message, seed: UInt64(number) + 1)
+            try await show(message, seed: UInt64(number) + 1, isOpened: isOpened)
             time.advance(by: .seconds(2 * 3600))
         }
     }
@@ -133,6 +133,28 @@ struct LearningServiceTests {
             try $0.learning(app: app, campaign: "daily")
         }
         #expect(learning?.displays == 600 && learning?.hasOwnModel == true && (learning?.opens ?? 0) > 80)
+    }
+
+    @Test("a campaign is watched across the models that replace each other", arguments: StoreUnderTest.allCases)
+    func watch(_ engine: StoreUnderTest) async throws {
+        let people = try await People(engine)
+        func learn() async throws -> (isReleased: Bool, hasDrifted: Bool?) {
+            let released = try await people.service.learn(people.app)
+            let learning = try await people.store.read { [app = people.app] in
+                try $0.learning(app: app, campaign: "daily")
+            }
+            return (released.contains { $0.draft.campaign == "daily" }, learning?.hasDrifted)
+        }
+        try await people.live()
+        people.time.advance(by: .seconds(86_400))
+        let first = try await learn()
+        #expect(first.isReleased && first.hasDrifted == false)
+        try await people.live(messages: 3, isOpened: false)
+        people.time.advance(by: .seconds(15 * 3600))
+        let second = try await learn()
+        #expect(second.isReleased && second.hasDrifted == false, "nothing that was shown since has matured")
+        people.time.advance(by: .seconds(9 * 3600))
+        #expect(try await learn().hasDrifted == true)
     }
 
     @Test(

@@ -1,36 +1,60 @@
 internal import Foundation
 
-/// Watches the residuals of a campaign's model, opened minus expected, for a change of their mean: the Page-Hinkley
-/// test (Page 1954), in both directions. Each direction has a sum that grows with every deviation beyond the tolerance
-/// and never falls below zero:
+/// Watches whether people open a campaign's messages as often as its models expected, and raises an alarm if not.
 ///
-///     rising  ← max(0, rising  + (opened − expected) − tolerance · expected)
-///     falling ← max(0, falling − (opened − expected) − tolerance · expected)
+/// It bets against the models (Ville 1939; Ramdas et al. 2023, "Game-theoretic statistics and safe anytime-valid
+/// inference"). A bet assumes that from some message on the odds of an open are e^change times the expected ones. The
+/// likelihood ratio of each outcome multiplies its value:
 ///
-/// The tolerance is a share of the expected opens, so that false alarms are about equally rare at every rate: the
-/// variance of the residuals grows with the rate too.
+///     value ← value · (opened ? e^change : 1) / (1 − p + p · e^change)
+///
+/// Here p is the expected probability, moved towards the bet by the tolerance. If the models are right within the
+/// tolerance, no bet gains on average, so the sum of all values, which begins at 1, exceeds 1 / 0.01 with a probability
+/// of at most 0.01, however many messages are added.
+///
+/// The stakes are divided among the changes, and among all messages from which a change may begin. A bet that begins
+/// later has a smaller stake, but the stakes decrease so slowly that late changes are found too.
 public struct DriftWatch: Sendable, Hashable {
-    /// Changes of the rate of opens below this share of it are tolerated.
-    public static let tolerance = 0.1
-    /// The sum that raises an alarm, in opens.
-    public static let limit = 25.0
+    /// Deviations of the rate of opens up to this share of it count as none.
+    public static let tolerance = 0.05
+    /// The highest probability of an alarm, ever, if no deviation exceeds the tolerance.
+    public static let falseAlarmsMax = 0.01
 
-    private var rising = 0.0
-    private var falling = 0.0
+    /// In log-odds. These four are close to the best bet on any change by more than a fifth.
+    private static let changes = [0.25, 0.75, -0.25, -0.75]
+    /// The factors of the odds.
+    private static let factors = changes.map { exp($0) }
+    /// Half of the stakes are on changes before the expected opens reach (e − 1) times this number.
+    private static let earlyOpens = 10.0
+
+    /// Whether there were clearly more, or fewer, opens than expected. It stays true.
+    public private(set) var hasDrifted = false
+    /// The values of the bets on each change that have begun, each relative to its share.
+    private var values = [Double](repeating: 0, count: changes.count)
+    /// The stakes of bets that have not begun.
+    private var reserve = 1.0
+    private var expectedOpens = 0.0
 
     /// Before the first message.
     public init() {}
 
-    /// Adds one matured message.
+    /// Adds one matured message. Messages come in the order in which they were shown.
+    /// - Parameter expected: the probability of an open, by a model that was trained before.
     public mutating func record(expected: Double, opened: Bool) {
-        let residual = (opened ? 1 : 0) - expected
-        let tolerated = Self.tolerance * expected
-        rising = max(0, rising + residual - tolerated)
-        falling = max(0, falling - residual - tolerated)
+        guard !hasDrifted else { return }
+        expectedOpens += expected
+        let left = 1 / (1 + log1p(expectedOpens / Self.earlyOpens))
+        let stake = reserve - left
+        reserve = left
+        var sum = 0.0
+        for index in values.indices {
+            let factor = Self.factors[index]
+            let tolerated = min(expected * (1 + (factor > 1 ? Self.tolerance : -Self.tolerance)), 1)
+            values[index] = (values[index] + stake) * (opened ? factor : 1) / (1 - tolerated + tolerated * factor)
+            sum += values[index]
+        }
+        hasDrifted = sum / Double(values.count) + reserve > 1 / Self.falseAlarmsMax
     }
-
-    /// Whether there are clearly more, or fewer, opens than the model expects.
-    public var hasDrifted: Bool { max(rising, falling) > Self.limit }
 }
 
 /// How much the distribution of a feature has shifted.

@@ -92,6 +92,53 @@ struct JudgementTests {
         #expect(alarms <= 10, "\(alarms)")
     }
 
+    /// Whether a watch raises an alarm over messages whose rate of opens changes after `stable` of them.
+    private static func isAlarmed(_ seed: UInt64, rate: Double, change: Double, stable: Int = 0, count: Int) -> Bool {
+        var chance = Chance(seed)
+        var watch = DriftWatch()
+        for number in 0..<count where !watch.hasDrifted {
+            // People and moments differ.
+            let expected = rate * (0.5 + chance.unit())
+            watch.record(expected: expected, opened: chance.unit() < expected * (number < stable ? 1 : change))
+        }
+        return watch.hasDrifted
+    }
+
+    @Test("neither many messages nor a deviation within the tolerance are drift")
+    func longWatch() {
+        let alarms = (1...60 as ClosedRange<UInt64>).count { seed in
+            let change = 1 + DriftWatch.tolerance * Double(Int(seed % 3) - 1)
+            return Self.isAlarmed(seed, rate: 0.1, change: change, count: 20_000)
+        }
+        #expect(alarms <= 1, "\(alarms)")
+    }
+
+    @Test("several messages to people of different habits are not drift")
+    func habits() {
+        let alarms = (1...20 as ClosedRange<UInt64>).count { seed in
+            var chance = Chance(seed)
+            var watch = DriftWatch()
+            let people = (0..<1000).map { _ in exp(chance.normal() - 0.5) }
+            for _ in 0..<20 {
+                for person in people { watch.record(expected: 0.05, opened: chance.unit() < 0.05 * person) }
+            }
+            return watch.hasDrifted
+        }
+        #expect(alarms <= 1, "\(alarms)")
+    }
+
+    @Test(
+        "a change by half is noticed within 150 expected opens, and within 200 if it comes late; a third within 500",
+        arguments: [
+            (0.5, 0, 3000), (1.5, 0, 3000), (0.5, 3000, 7000), (1.5, 3000, 7000), (0.67, 0, 10_000), (1.33, 0, 10_000),
+        ])
+    func power(change: Double, stable: Int, count: Int) {
+        let alarms = (1...20 as ClosedRange<UInt64>).count {
+            Self.isAlarmed($0, rate: 0.05, change: change, stable: stable, count: count)
+        }
+        #expect(alarms >= 18, "\(alarms)")
+    }
+
     @Test("a feature that has moved is noticed")
     func stability() {
         var chance = Chance(12)

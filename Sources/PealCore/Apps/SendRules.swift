@@ -71,6 +71,24 @@ package struct QuietClock: Sendable {
     }
 }
 
+/// Computes what clocks show in the time zones of devices. The delivery engine, which knows the time zones, supplies
+/// it; the store uses it.
+package struct LocalClock: Sendable {
+    /// What the first known time zone of `zones` adds to UTC at an instant.
+    package typealias Offset = @Sendable (_ zones: [String], _ instant: Timestamp) -> Duration
+
+    private let offset: Offset
+
+    /// - Parameter offset: zero if no zone is known.
+    package init(_ offset: @escaping Offset) { self.offset = offset }
+
+    /// A clock that knows no time zones.
+    package static let utc = LocalClock { _, _ in .zero }
+
+    /// What clocks show, as if it were UTC.
+    package func reading(at instant: Timestamp, in zones: [String]) -> Timestamp { instant + offset(zones, instant) }
+}
+
 /// The most messages that a device may receive within any period of `hours` hours.
 package struct FrequencyCap: Sendable, Hashable {
     package let messages: Int64

@@ -196,11 +196,27 @@ extension Installation {
         wakes.countedThrough = wakes.number
     }
 
-    /// Whether a device probably wakes at least once within `span`.
-    /// - Parameter prior: the share of wake-ups that arrive among the app's devices; nil if it is unknown.
-    package func isReachable(within span: Duration, prior: Double?) -> Bool {
+    /// How many wake-ups a device may get: one now and every half hour, but none in quiet hours. Counts at most 48.
+    /// - Parameters:
+    ///   - start: what the device's clock shows, as if it were UTC.
+    ///   - span: until when; a wake-up now is possible even if it is short.
+    package static func wakeChances(from start: Timestamp, within span: Duration, quiet: QuietHours?) -> Int {
+        let step = Duration.seconds(Limits.wakeBudgetSeconds / 2)
+        var (count, passed) = (0, Duration.zero)
+        repeat {
+            let minute = Int((start + passed).milliseconds.floorDivided(by: 60_000) % 1440)
+            if quiet?.contain(minute: minute) != true { count += 1 }
+            passed += step
+        } while passed + step <= span && count < 48
+        return count
+    }
+
+    /// Whether a device probably wakes at least once.
+    /// - Parameters:
+    ///   - chances: how many wake-ups it may get.
+    ///   - prior: the share of wake-ups that arrive among the app's devices; nil if it is unknown.
+    package func isReachable(byWakes chances: Int, prior: Double?) -> Bool {
         guard capabilities.choosesMoments, classification != .unavailable else { return false }
-        let chances = max(1, min(48, span.milliseconds / 1000 * 2 / Limits.wakeBudgetSeconds))
         let rate = reachability.rate(prior: prior ?? 0.5)
         let missed = (0..<chances).reduce(1.0) { missed, _ in missed * (1 - rate) }
         return 1 - missed >= 0.5

@@ -181,6 +181,10 @@ package protocol StoreReading {
     func spentWakes(app: AppKey, address: Address) throws -> [Timestamp]
     /// When the next device is due for a wake-up push.
     func nextWakeAt() throws -> Timestamp?
+    /// The hour (0 to 23) that clocks show in a device's time zone, or in the app's default one if the device's is
+    /// unknown.
+    /// - Parameter zone: the device's; nil if it is unknown.
+    func localHour(at instant: Timestamp, zone: String?, app: AppKey) throws -> Int
 
     /// The experiment of a campaign, or its last one if it has ended; nil if there was none. Reads all its messages.
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?

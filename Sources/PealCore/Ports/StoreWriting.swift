@@ -213,7 +213,7 @@ package protocol StoreWriting: StoreReading {
     /// Stores events of a device that are new.
     /// - Returns: for each event, whether it was new.
     func record(_ events: [DeviceEvent], app: AppKey, device: DeviceKey, now: Timestamp) throws -> [Bool]
-    /// Counts that a user opened a notification or the app at an hour of the day (UTC).
+    /// Counts that a user opened a notification or the app, at an hour of the user's own day.
     func countOpen(app: AppKey, userID: String, hour: Int) throws
     /// Stores receipts that are new: the first of each kind per device. The messages must exist. Returns how many were
     /// new.

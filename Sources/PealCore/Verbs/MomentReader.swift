@@ -124,8 +124,10 @@ package struct MomentReader {
         let receipt = event.kind.momentReceipt
         let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
         if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
-            let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
-            try store.countOpen(app: app, userID: user, hour: Int(hour))
+            let hour = event.shared.hour.map { Int($0) }
+            try store.countOpen(
+                app: app, userID: user,
+                hour: hour ?? store.localHour(at: event.at, zone: device.timeZone, app: app))
         }
         guard let message = event.message else { return [] }
         if let receipt, let moment, try !isRepeated(event, of: moment, after: earlier) {

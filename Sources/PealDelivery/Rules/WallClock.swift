@@ -1,5 +1,5 @@
 internal import Foundation
-internal import PealCore
+package import PealCore
 
 /// Converts between instants and the local times of one time zone, which are represented as if they were UTC.
 struct WallClock: Sendable {
@@ -53,15 +53,25 @@ struct WallClock: Sendable {
         return high
     }
 
-    private func offset(at instant: Timestamp) -> Duration {
+    func offset(at instant: Timestamp) -> Duration {
         let date = Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
         return .seconds(Int64(zone.secondsFromGMT(for: date)))
     }
 }
 
+extension WallClock {
+    /// The clock of the first known time zone, or else of UTC.
+    fileprivate static func first(of zones: [String]) -> WallClock {
+        zones.lazy.compactMap { WallClock($0) }.first ?? .utc
+    }
+}
+
 extension QuietClock {
     /// Uses the system's time zone database.
-    static let system = QuietClock { hours, zones, now in
-        (zones.lazy.compactMap { WallClock($0) }.first ?? .utc).end(of: hours, at: now)
-    }
+    static let system = QuietClock { hours, zones, now in WallClock.first(of: zones).end(of: hours, at: now) }
+}
+
+extension LocalClock {
+    /// Uses the system's time zone database.
+    package static let system = LocalClock { zones, instant in WallClock.first(of: zones).offset(at: instant) }
 }

@@ -223,7 +223,7 @@ extension StoreSession {
     }
 }
 
-/// `open_hour`: the hours of the day at which people open messages.
+/// `open_hour`: the hours of their own days at which people open messages.
 extension StoreSession {
     /// The name of the row for all users together.
     private static let everybody = ""
@@ -269,7 +269,30 @@ extension StoreSession {
             try !isReachable(user, app: draft.app, within: window.until - now, now: now)
         else { return nil }
         if draft.options.unreachable == .now { return now }
-        return try bestHour(of: user, app: draft.app, from: now, until: window.until)
+        let routes = ResolvedAudience.routes(draft.audience, draft.audienceEnvironment)
+        let device = try targets(app: draft.app, userID: user, routes: routes).first?.device
+        let zone = try device.flatMap { try timeZone(of: $0, app: draft.app) }
+        return try bestHour(of: user, app: draft.app, zone: zone, from: now, until: window.until)
+    }
+
+    func timeZone(of device: DeviceKey, app: AppKey) throws -> String? {
+        try deviceRow(app: app, key: device).flatMap { try word($0.zone) }
+    }
+
+    func localHour(at instant: Timestamp, zone: String?, app: AppKey) throws -> Int {
+        try Int(reading(at: instant, zone: zone, app: app).milliseconds.floorDivided(by: 3_600_000) % 24)
+    }
+
+    /// What clocks show in a device's time zone, or else in the app's default one, as if it were UTC.
+    private func reading(at instant: Timestamp, zone: String?, app: AppKey) throws -> Timestamp {
+        context.clock.reading(at: instant, in: [zone, try rules(of: app).defaultTimeZone].compactMap(\.self))
+    }
+
+    private func rules(of app: AppKey) throws -> SendRules {
+        if let known = memo.rules[app] { return known }
+        let rules = try self.app(key: app)?.settings.rules ?? SendRules()
+        memo.rules[app] = rules
+        return rules
     }
 
     private func isReachable(
@@ -281,7 +304,12 @@ extension StoreSession {
         let prior = try context.cohorts.rate(of: app, now: now) {
             try arrivalRate(InstallationTable.evidence(app, limit: Limits.cohortDevicesMax))
         }
-        return installations.contains { $0.isReachable(within: span, prior: prior) }
+        let quiet = try rules(of: app).quietHours
+        return try installations.contains { installation in
+            let start = try reading(at: now, zone: timeZone(of: installation.device, app: app), app: app)
+            let chances = Installation.wakeChances(from: start, within: span, quiet: quiet)
+            return installation.isReachable(byWakes: chances, prior: prior)
+        }
     }
 
     /// The share of wake-ups that arrive, from a statement that sums the hits and all wake-ups; nil without any.
@@ -293,10 +321,10 @@ extension StoreSession {
         return Double(hits) / Double(all)
     }
 
-    /// The beginning of the hour in which the user most probably opens: the user's opens, shrunk towards those of all
-    /// users.
+    /// The beginning of the local hour in which the user most probably opens: the user's opens, shrunk towards those of
+    /// all users.
     private func bestHour(
-        of user: String, app: AppKey, from start: Timestamp, until end: Timestamp
+        of user: String, app: AppKey, zone: String?, from start: Timestamp, until end: Timestamp
     ) throws -> Timestamp? {
         let (own, all) = (
             try openHours(app: app, userID: user), try openHours(app: app, userID: Self.everybody)
@@ -305,12 +333,15 @@ extension StoreSession {
         guard total > 0 else { return nil }
         var best: (at: Timestamp, score: Double)?
         var at = start
-        while at < end {
-            let hour = at.milliseconds.floorDivided(by: 3_600_000)
+        // Later days have the same hours.
+        let last = min(end, start + .seconds(86_400))
+        while at < last {
+            let reading = try reading(at: at, zone: zone, app: app)
+            let hour = reading.milliseconds.floorDivided(by: 3_600_000)
             let index = Int(hour % 24)
             let score = own[index] + Self.priorOpens * (all[index] + 1) / (total + 24)
             if best.map({ score > $0.score }) ?? true { best = (at, score) }
-            at = Timestamp(milliseconds: (hour + 1) * 3_600_000)
+            at = at + (Timestamp(milliseconds: (hour + 1) * 3_600_000) - reading)
         }
         return best?.at
     }

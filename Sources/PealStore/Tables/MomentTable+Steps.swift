@@ -153,16 +153,12 @@ extension StoreSession {
         let targets = try targets(app: moment.app, userID: moment.userID, routes: terms.routes)
         let rules = settings.rules
         if let target = targets.first, now < moment.deadline, !terms.isTransactional, rules.quietHours != nil,
-            let end = quiet.end(of: rules, zone: try timeZone(of: target, app: moment.app), at: now)
+            let end = quiet.end(of: rules, zone: try timeZone(of: target.device, app: moment.app), at: now)
         {
             return .quiet(until: end)
         }
         return settings[.alertsAllDevices]
             ? .fallbackToAll(Array(targets.prefix(Limits.directDevicesMax))) : .fallback(to: targets.first)
-    }
-
-    private func timeZone(of target: Moment.Target, app: AppKey) throws -> String? {
-        try deviceRow(app: app, key: target.device).flatMap { try word($0.zone) }
     }
 
     /// The user of the claiming device now.

@@ -51,9 +51,25 @@ struct ReachabilityTests {
     @Test("a device without evidence is as reachable as others of its app")
     func cohort() {
         let phone = Self.installation()
-        #expect(phone.isReachable(within: .seconds(1800), prior: nil))
-        #expect(!phone.isReachable(within: .seconds(1800), prior: 0.05))
-        #expect(phone.isReachable(within: .seconds(12 * 3600), prior: 0.05))
+        #expect(phone.isReachable(byWakes: 1, prior: nil))
+        #expect(!phone.isReachable(byWakes: 1, prior: 0.05))
+        #expect(phone.isReachable(byWakes: 24, prior: 0.05))
+        #expect(!phone.isReachable(byWakes: 0, prior: 1))
+    }
+
+    @Test(
+        "a device may be woken every half hour, but not in quiet hours, which here last from 22:00 to 07:00",
+        arguments: [
+            (12, 0, 10, 1), (12, 0, 59, 1), (12, 0, 60, 2), (12, 0, 720, 20), (23, 0, 240, 0), (5, 0, 180, 2),
+            (21, 30, 600, 2), (12, 0, 10_080, 48),
+        ])
+    func chances(hour: Int64, minute: Int64, span: Int64, count: Int) throws {
+        let midnight = Timestamp(milliseconds: 20_000 * 86_400_000)
+        let start = midnight + .seconds(hour * 3600 + minute * 60)
+        let quiet = try #require(QuietHours(from: 22 * 60, to: 7 * 60))
+        #expect(Installation.wakeChances(from: start, within: .seconds(span * 60), quiet: quiet) == count)
+        let anyHour = Installation.wakeChances(from: start, within: .seconds(span * 60), quiet: nil)
+        #expect(anyHour == min(max(Int(span) / 30, 1), 48))
     }
 
     @Test("a sync counts each wake-up once: those it names as arrived, the others as lost, the newest not yet")
