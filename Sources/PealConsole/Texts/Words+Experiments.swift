@@ -46,11 +46,11 @@ extension Word {
     static let guardrail = Word("Per thousand", "Je tausend")
     static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
     static let guardrailsHint = Word(
-        "A difference counts only if chance is an unlikely cause: more than three standard errors over users, and at "
-            + "least five expected cases in each arm. Removed apps and disabled notifications are those since the "
-            + "experiment began, as far as push networks and phones report them.",
-        "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: mehr als drei Standardfehler über Personen und "
-            + "mindestens fünf erwartete Fälle je Arm. Entfernte Apps und abgeschaltete Mitteilungen zählen, soweit "
+        "A difference counts only if chance is an unlikely cause: three standard errors with users as units, and at "
+            + "least five cases to be expected in each arm. Removed apps and disabled notifications are those since "
+            + "the experiment began, as far as push networks and phones report them.",
+        "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler zwischen Personen und mindestens "
+            + "fünf zu erwartende Fälle je Arm. Entfernte Apps und abgeschaltete Mitteilungen zählen, soweit "
             + "Push-Netze und Telefone sie melden.")
     static let hours = Word("Hours", "Stunden")
     static let hoursShort = Word("{} h", "{} Std.")

@@ -27,7 +27,7 @@ extension Word {
     static let downloadRefused = Word("Download all refused rows", "Alle abgelehnten Zeilen herunterladen")
     static let moreCredentials = Word("Further apps have such credentials.", "Weitere Apps haben solche Zugangsdaten.")
     static let moreFound = Word(
-        "There are more results than these. Search for a longer text.",
+        "There are more results than these. Search for more of the text.",
         "Es gibt weitere Treffer. Nach einem längeren Text suchen.")
     static let onlyFirstOf = Word("Only the first {} of {} are shown.", "Nur die ersten {} von {} werden gezeigt.")
     static let campaignHint = Word(
