@@ -134,6 +134,8 @@ def test_sending_continues_after_the_clock_was_a_year_ahead_for_a_while(simulate
     clock.advance(YEAR_SECONDS)
     messages.append(peal.send(app))
     wait_until(lambda: health(peal, app)["state"] == "stopped")
+    # The server looks at the clock every second. When it has noticed the change, it probes the stopped route.
+    wait_until(lambda: simulator.summary()["refused"].get("InvalidProviderToken", 0) > 1)
     clock.advance(-YEAR_SECONDS)
     messages.append(peal.send(app))
     for message in messages:

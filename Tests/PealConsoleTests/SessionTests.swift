@@ -189,6 +189,8 @@ import Testing
             let again = try await fixture.signIn()
             #expect(try await fixture.get("/console/", cookie: again).status == 200)
             for cookie in [early, late] { #expect(try await fixture.get("/console/", cookie: cookie).status == 303) }
+            fixture.clock.setClock(by: .seconds(365 * 86_400))
+            #expect(try await fixture.get("/console/", cookie: late).status == 303, "the clock has caught up")
         }
     }
 

@@ -74,7 +74,7 @@ struct Importer {
         guard let last = batch.last else { return }
         var refusals = batch.refusals
         if client.isDryRun {
-            summary.wouldImport = summary.devices + batch.devices.count
+            summary.wouldImport? += batch.devices.count
         } else if !batch.devices.isEmpty {
             let answer = try await client.send(
                 .post, path, body: batch.body, idempotencyKey: batch.idempotencyKey(in: run))

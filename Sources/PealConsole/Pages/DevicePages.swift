@@ -76,9 +76,8 @@ enum DevicePages {
         }
         let candidates = addresses(search, call.services.addressRules)
         return try await call.list(.heavy) { store, _ in
-            if let id = DeviceID(search), let device = try store.device(app: app, id: id) {
-                return ([device], [], nil, false)
-            }
+            let named = try DeviceID(search).flatMap { try store.device(app: app, id: $0) }
+            if let named { return ([named], [], nil, false) }
             let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage + 1)
             if !owned.isEmpty {
                 let users = owned.count == 1 ? [] : [search]

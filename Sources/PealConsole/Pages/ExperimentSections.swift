@@ -183,7 +183,8 @@ struct ExperimentSections {
         guard let share = sums.share else { return "<span class=\"none\">–</span>" }
         return """
             <span><span class="number">\(texts.perThousand(share))</span> \
-            <span class="hint">\(texts(.countOf, texts.number(Int(sums.cases)), texts.number(Int(sums.occasions))))</span></span>
+            <span class="hint">\
+            \(texts(.countOf, texts.number(Int(sums.cases)), texts.number(Int(sums.occasions))))</span></span>
             """
     }
 

@@ -97,7 +97,7 @@ enum KeyPages {
             <section class="card narrow" id="new"><h2>\(texts[.newKey])</h2>
             \(call.problem(error))
             <form method="post" action="\(call.link("keys"))" data-keep\(if: isGiven, " data-sent")>\(call.formStart)\
-            \(HTML.when(mayCreate(call, .device), kind(call, given, error)))\(name.html)
+            \(HTML.when(mayCreateDeviceKey(call), kind(call, given, error)))\(name.html)
             \(scopes(call, chosen, error))
             \(days.html)
             <button class="primary">\(texts[.makeKey])</button></form></section>
@@ -126,9 +126,9 @@ enum KeyPages {
         var word: Word { self == .native ? .nativeKey : .deviceKey }
     }
 
-    /// A device key grants the scope of its kind. The scopes of a native key are chosen.
-    private static func mayCreate(_ call: PageCall, _ kind: Kind) -> Bool {
-        kind == .native || call.services.deviceKeyRules.defaultScopes.allSatisfy(call.may)
+    /// A device key has the scope of its kind; those of a native key are chosen.
+    private static func mayCreateDeviceKey(_ call: PageCall) -> Bool {
+        call.services.deviceKeyRules.defaultScopes.allSatisfy(call.may)
     }
 
     private static func kind(_ call: PageCall, _ given: Form, _ error: PealError?) -> HTML {

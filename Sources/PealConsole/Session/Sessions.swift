@@ -25,9 +25,9 @@ struct Sessions: Sendable {
 
     /// The value of a new cookie.
     func begin(_ holder: Holder, id: String, now: Timestamp) async throws -> String {
-        try await admitSessions(of: holder, from: now)
+        let ledger = try await openLedger(of: holder, now: now)
         let session = Session(
-            id: id, holder: holder, binding: await binding(of: holder), createdAt: now, seenAt: now)
+            id: id, holder: holder, binding: await binding(of: holder, ledger), createdAt: now, seenAt: now)
         return cookie(session, seenAt: now)
     }
 
@@ -49,10 +49,12 @@ struct Sessions: Sendable {
             (try holder(named: parts[0], in: store, now: now), try store.setting(Self.setting(parts[0])))
         }
         guard let found else { return nil }
+        let ledger = SessionLedger(kept)
         let session = Session(
-            id: parts[1], holder: found, binding: await binding(of: found), createdAt: createdAt, seenAt: seenAt)
+            id: parts[1], holder: found, binding: await binding(of: found, ledger), createdAt: createdAt,
+            seenAt: seenAt)
         guard ConstantTime.areEqual(parts[4], mac(parts[0..<4].joined(separator: "."), session)) else { return nil }
-        return SessionLedger(kept).hasEnded(session) ? nil : session
+        return ledger.hasEnded(session) ? nil : session
     }
 
     /// The holder for whom a sign-in link was created; nil if the link is invalid.
@@ -80,26 +82,23 @@ struct Sessions: Sendable {
         try await store.write(.control) { store in
             var ledger = SessionLedger(try store.setting(name))
             ledger.end(session, everywhere: everywhere, now: now)
-            try store.setSetting(name, ledger.bytes, until: Self.settingEnd(now))
+            try store.setSetting(name, ledger.bytes, until: ledger.expiry(at: now))
         }
     }
 
-    /// If all sessions ended at an instant that is still to come because the clock was set back since, none that begins
-    /// now would be valid. Those that began before now stay ended.
-    private func admitSessions(of holder: Holder, from now: Timestamp) async throws {
+    /// The ledger for a session that begins now. If all sessions ended at an instant that is still to come, because the
+    /// clock was set back since, a new era begins: the session would otherwise count as ended.
+    private func openLedger(of holder: Holder, now: Timestamp) async throws -> SessionLedger {
         let name = Self.setting(holder.cookieName)
-        guard SessionLedger(try await store.read { try $0.setting(name) }).isAhead(of: now) else { return }
-        try await store.write(.control) { store in
+        let kept = SessionLedger(try await store.read { try $0.setting(name) })
+        guard kept.isAhead(of: now) else { return kept }
+        return try await store.write(.control) { store in
             var ledger = SessionLedger(try store.setting(name))
-            guard ledger.isAhead(of: now) else { return }
-            ledger.admit(from: now)
-            try store.setSetting(name, ledger.bytes, until: Self.settingEnd(now))
+            guard ledger.isAhead(of: now) else { return ledger }
+            ledger.beginEra()
+            try store.setSetting(name, ledger.bytes, until: ledger.expiry(at: now))
+            return ledger
         }
-    }
-
-    /// No current cookie is valid after this instant, even if another server's clock is slightly ahead.
-    private static func settingEnd(_ now: Timestamp) -> Timestamp {
-        now + .seconds(Limits.consoleSessionSeconds + 120)
     }
 
     /// The secret that forms of the session carry.
@@ -123,13 +122,15 @@ struct Sessions: Sendable {
         Hex.encode(hasher.hash("\(facts)\n\(Hex.encode(session.binding))"))
     }
 
-    /// Another admin token, or another key with the same secret, ends old sessions.
-    private func binding(of holder: Holder) async -> [UInt8] {
-        switch holder {
-        case .firstAdmin: await firstAdmin.hash(store)
-        case .admin(let admin, let hash): hash + admin.id.bytes
-        case .key(let stored): stored.secretHash + stored.key.id.bytes
-        }
+    /// Another admin token, another key with the same secret, or another era ends old sessions.
+    private func binding(of holder: Holder, _ ledger: SessionLedger) async -> [UInt8] {
+        let own =
+            switch holder {
+            case .firstAdmin: await firstAdmin.hash(store)
+            case .admin(let admin, let hash): hash + admin.id.bytes
+            case .key(let stored): stored.secretHash + stored.key.id.bytes
+            }
+        return own + Array(String(ledger.era.milliseconds).utf8)
     }
 
     private static func setting(_ name: String) -> String { "console.sessions.\(name)" }
@@ -140,11 +141,15 @@ private struct SessionLedger {
     private static let endedMax = 256
     /// Sessions that began at or before this instant have ended.
     private var after = Timestamp(milliseconds: 0)
+    /// The last `after` from which the clock was set back; zero for none. Sessions from before that have ended: those
+    /// that began while the clock was ahead would otherwise be valid again when it has caught up.
+    private(set) var era = Timestamp(milliseconds: 0)
     private var ended: [(id: String, until: Timestamp)] = []
 
     init(_ bytes: [UInt8]?) {
         guard let bytes, let json = try? JSONParser.parse(bytes, isStored: true) else { return }
         after = Timestamp(milliseconds: json["after"]?.integerValue ?? 0)
+        era = Timestamp(milliseconds: json["era"]?.integerValue ?? 0)
         for item in json["ended"]?.arrayValue ?? [] {
             guard let id = item["id"]?.stringValue, let until = item["until"]?.integerValue else { continue }
             ended.append((id, Timestamp(milliseconds: until)))
@@ -153,7 +158,7 @@ private struct SessionLedger {
 
     var bytes: [UInt8] {
         let json: JSON = [
-            "after": .integer(after.milliseconds),
+            "after": .integer(after.milliseconds), "era": .integer(era.milliseconds),
             "ended": .array(ended.map { ["id": .string($0.id), "until": .integer($0.until.milliseconds)] }),
         ]
         return json.bytes
@@ -165,8 +170,13 @@ private struct SessionLedger {
 
     func isAhead(of now: Timestamp) -> Bool { after > now + Sessions.skewMax }
 
-    /// Sessions that begin now or later are valid.
-    mutating func admit(from now: Timestamp) { after = now - .milliseconds(1) }
+    mutating func beginEra() { (era, after) = (after, Timestamp(milliseconds: 0)) }
+
+    /// No cookie whose session has ended is valid after this instant, even if another server's clock is slightly ahead.
+    func expiry(at now: Timestamp) -> Timestamp {
+        let last = max(now, after, era) + .seconds(Limits.consoleSessionSeconds)
+        return ended.reduce(last) { max($0, $1.until) } + .seconds(120)
+    }
 
     /// If there are too many entries, all sessions end instead.
     mutating func end(_ session: Session, everywhere: Bool, now: Timestamp) {

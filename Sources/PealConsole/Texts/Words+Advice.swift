@@ -155,8 +155,8 @@ extension Texts {
             "The server's configuration no longer allows this URL.",
             "Die Konfiguration des Servers erlaubt diese URL nicht mehr."),
         "NoConnection": Word(
-            "No HTTPS server was reached: the port may be closed or silent.",
-            "Kein HTTPS-Server wurde erreicht: Der Port ist vielleicht geschlossen oder stumm."),
+            "No HTTPS server was reached: the port may be closed, or the server does not answer.",
+            "Kein HTTPS-Server wurde erreicht: Der Port ist vielleicht geschlossen, oder der Server antwortet nicht."),
         "TLSFailed": Word(
             "The receiver's certificate is not trusted, or has another name.",
             "Dem Zertifikat des Empfängers wird nicht vertraut, oder es hat einen anderen Namen."),
@@ -166,8 +166,8 @@ extension Texts {
             "There was no answer within \(Limits.webhookTimeoutSeconds) s.",
             "Innerhalb von \(Limits.webhookTimeoutSeconds) s kam keine Antwort."),
         "NoReport": Word(
-            "The message no longer exists, or it has no such report.",
-            "Die Nachricht gibt es nicht mehr, oder sie hat keinen solchen Bericht."),
+            "The message no longer exists, has no such report, or cannot be read.",
+            "Die Nachricht gibt es nicht mehr, sie hat keinen solchen Bericht, oder sie ist nicht lesbar."),
         "Disabled": Word("The webhook is disabled.", "Der Webhook ist abgeschaltet."),
     ]
 

@@ -94,8 +94,8 @@ enum PageFrame {
         """
     }
 
-    /// A page appears when its common script has run: viewers do not see times change from UTC, and cannot press a button
-    /// before the script that keeps forms. Browsers that do not know `blocking` ignore it.
+    /// A page appears when its common script has run: viewers do not see times change from UTC, and cannot press a
+    /// button before the script that keeps forms. Browsers that do not know `blocking` ignore it.
     private static func script(_ name: String) -> HTML {
         let blocking = HTML.when(name == "console.js", " blocking=\"render\"")
         return "<script type=\"module\"\(blocking) src=\"\(ConsoleAssets.path(name))\"></script>\n"
