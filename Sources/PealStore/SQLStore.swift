@@ -81,7 +81,7 @@ package final class SQLStore: Store {
         }
     }
 
-    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted; `unavailable` if it does not answer.
+    /// - Throws: `StoreStartFailure` if the database is an interrupted copy; `unavailable` if it does not answer.
     package func checkFinished() async throws { try await StoreCopy.checkFinished(engine) }
 
     /// Migrates the database to this program's schema, and checks that it was created with this master key.

@@ -50,7 +50,7 @@ package struct StoreCopy: Sendable {
         try connection.count("SELECT COUNT(*) FROM migration WHERE version = \(unfinished)") > 0
     }
 
-    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted; `unavailable` if it does not answer.
+    /// - Throws: `StoreStartFailure` if the database is an interrupted copy; `unavailable` if it does not answer.
     package static func checkFinished(_ engine: any SQLEngine) async throws {
         guard try await engine.readIfPresent(isUnfinished) == true else { return }
         throw StoreStartFailure("it is an unfinished copy: run peal store copy again")

@@ -49,8 +49,8 @@ extension Word {
         "A difference counts only if chance is an unlikely cause: it exceeds three standard errors, with users as "
             + "units, and at least five cases are expected in each arm. Removed apps and disabled notifications are "
             + "those since the experiment began, as far as push networks and phones report them.",
-        "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler zwischen Personen und mindestens "
-            + "fünf zu erwartende Fälle je Arm. Entfernte Apps und abgeschaltete Mitteilungen zählen, soweit "
+        "Ein Unterschied zählt nur, wenn Zufall ihn kaum erklärt: mehr als drei Standardfehler über Personen und "
+            + "mindestens fünf erwartete Fälle je Arm. Entfernte Apps und abgeschaltete Mitteilungen zählen, soweit "
             + "Push-Netze und Telefone sie melden.")
     static let hours = Word("Hours", "Stunden")
     static let hoursShort = Word("{} h", "{} Std.")
