@@ -86,6 +86,14 @@ final class DeliveryContext: Sendable {
             "the direct lane is full; slices wait until their leases expire",
             metadata: ["slices": .stringConvertible(refused.count)])
     }
+
+    /// Logs that a part of the engine failed; if it failed because of an outage of the store, as `OutageLog` allows.
+    func logFailure(
+        _ text: Logger.Message, _ error: any Error, _ metadata: Logger.Metadata = [:], level: Logger.Level = .error
+    ) {
+        guard outages.isDue(error) else { return }
+        logger.log(level: level, text, metadata: metadata.merging(["error": "\(error)"]) { $1 })
+    }
 }
 
 /// The store as the engine sees it: its reads have their own connections.

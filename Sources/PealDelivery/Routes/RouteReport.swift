@@ -143,8 +143,7 @@ extension DeliveryContext {
             for gate in refused { routes.forget(gate.route) }
         } catch {
             routes.markUnsaved(unsaved.map(\.route))
-            guard outages.isDue(error) else { return }
-            logger.error("the state of a route could not be stored", metadata: ["error": "\(error)"])
+            logFailure("the state of a route could not be stored", error)
         }
     }
 
@@ -215,9 +214,7 @@ struct RouteKeeper: Sendable {
                 if isComplete { return }
             }
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("the state of routes could not be read", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("the state of routes could not be read", error)
         }
     }
 }

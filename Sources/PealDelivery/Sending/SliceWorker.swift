@@ -17,13 +17,9 @@ struct SliceWorker: Sendable {
             guard let opening = try await context.open(slice) else { return }
             try await work(slice, opening, control)
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error(
-                    "a slice could not be read",
-                    metadata: [
-                        "message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)",
-                    ])
-            }
+            context.logFailure(
+                "a slice could not be read", error,
+                ["message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)"])
             // If the slice's message has ended, a released slice would be leased again at once, so its lease must
             // expire first. The same applies if the message cannot be read either, because it may have ended.
             if !PealError.isOutage(error), await hasEnded(slice.id) { return }

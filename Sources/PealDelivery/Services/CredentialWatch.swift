@@ -36,9 +36,7 @@ struct CredentialWatch: Sendable {
         do {
             found = try await context.store.read { try $0.endingCredentials(limit: Self.credentialsMax) }
         } catch {
-            guard context.outages.isDue(error) else { return }
-            context.logger.error("the expiry of credentials could not be read", metadata: ["error": "\(error)"])
-            return
+            return context.logFailure("the expiry of credentials could not be read", error)
         }
         var present: [Subject: Int] = [:]
         var ended = 0

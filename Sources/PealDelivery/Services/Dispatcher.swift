@@ -77,9 +77,7 @@ struct Dispatcher: Sendable {
             guard leased.isEmpty else { return leased }
             return try await express(routes.filter { round.damaged[$0] == nil }, &round)
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("slices could not be leased", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("slices could not be leased", error)
             return []
         }
     }

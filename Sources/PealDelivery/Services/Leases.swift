@@ -126,9 +126,7 @@ struct Heartbeat: Sendable {
                 }
             }
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("leases could not be extended", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("leases could not be extended", error)
         }
     }
 }
@@ -194,9 +192,7 @@ struct Rescuer: Sendable {
             context.logger.notice("leases were taken back", metadata: ["slices": .stringConvertible(count)])
             context.ready.set()
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("leases could not be taken back", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("leases could not be taken back", error)
         }
     }
 }

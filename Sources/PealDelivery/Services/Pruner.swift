@@ -71,9 +71,7 @@ struct Pruner: Sendable {
             return pace.pause(after: context.time.uptime - begun)
         } catch {
             guard !PealError.isOutage(error) else {
-                if context.outages.isDue(error) {
-                    context.logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
-                }
+                context.logFailure("old rows could not be deleted", error)
                 return Self.pauseAfterFailure
             }
             let working = await apart(&round, now, rows)

@@ -76,9 +76,7 @@ struct Scheduler: Sendable {
                 if !messages.isEmpty || freed > 0 { context.ready.set() }
                 if messages.count < Self.messagesPerRound, !isMore { return }
             } catch {
-                if context.outages.isDue(error) {
-                    context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
-                }
+                context.logFailure("due work could not be read", error)
                 guard !PealError.isOutage(error) else { return context.routes.putBack(resets) }
                 return await apart(resets)
             }
@@ -120,9 +118,7 @@ struct Scheduler: Sendable {
         do {
             return try await context.store.write(.control, body)
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("due work failed", metadata: ["kind": "\(kind)", "error": "\(error)"])
-            }
+            context.logFailure("due work failed", error, ["kind": "\(kind)"])
             return nil
         }
     }
@@ -146,9 +142,7 @@ struct Scheduler: Sendable {
             failures.forget(id)
             context.takeDirect(plan.leasedSlices, askedAt: askedAt)
         } catch let error where failures.mayPass(error, id, now: askedAt) {
-            guard context.outages.isDue(error) else { return }
-            context.logger.warning(
-                "a message will be planned later", metadata: ["message": "\(id)", "error": "\(error)"])
+            context.logFailure("a message will be planned later", error, ["message": "\(id)"], level: .warning)
         } catch {
             context.logger.error(
                 "a message could not be planned", metadata: ["message": "\(id)", "error": "\(error)"])

@@ -18,10 +18,7 @@ struct ServerPresence: Sendable {
             for provider in context.providers.values { provider.share(among: max(1, count)) }
         } catch {
             // The last count stays in use.
-            if context.outages.isDue(error) {
-                context.logger.warning(
-                    "the servers on the database could not be counted", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("the servers on the database could not be counted", error, level: .warning)
         }
     }
 

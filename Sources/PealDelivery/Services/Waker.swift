@@ -50,9 +50,7 @@ struct Waker: Sendable {
         } catch  where limit > 1 && !PealError.isOutage(error) {
             return await round(&tasks, limit: limit / 2)
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("due wake-ups could not be read", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("due wake-ups could not be read", error)
             guard !PealError.isOutage(error) else { return 0 }
             let damaged = DamagedWork(
                 store: context.store, lane: .rest, time: context.time, logger: context.logger)
@@ -110,9 +108,7 @@ struct Waker: Sendable {
             guard let access = try await context.readAccess(at: slot) else { return orders }
             return await send(orders, on: route, access, provider, before: deadline)
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("a credential could not be read", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("a credential could not be read", error)
             return orders
         }
     }
@@ -162,9 +158,7 @@ struct Waker: Sendable {
         do {
             try await context.store.write(.rest) { try $0.takeBackWakes(orders) }
         } catch {
-            if context.outages.isDue(error) {
-                context.logger.error("refused wake-ups could not be taken back", metadata: ["error": "\(error)"])
-            }
+            context.logFailure("refused wake-ups could not be taken back", error)
         }
     }
 
