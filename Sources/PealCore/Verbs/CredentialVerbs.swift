@@ -2,6 +2,9 @@ internal import Synchronization
 
 /// Puts, verifies and removes the credentials of apps.
 package struct CredentialVerbs: Sendable {
+    /// How long after an acceptance another one ends no waits.
+    private static let acceptanceLife: Duration = .seconds(600)
+
     package let store: any Store
     package let engine: any DeliveryEngine
     package let providers: [ProviderName: any Provider]
@@ -107,17 +110,19 @@ package struct CredentialVerbs: Sendable {
         return done.reply
     }
 
-    /// Ends the waits for a credential that was accepted. Devices do not wait for a credential that is known to work:
-    /// their waits were named by the network.
+    /// Ends the waits for a credential that was accepted. If it was known to work, the network named the waits, but for
+    /// a reason that the operator may have fixed since, such as Firebase's own key for APNs.
     /// - Parameter record: as it was before the acceptance.
     /// - Returns: whether the engine must reopen its routes.
     private static func endWaits(
         for record: CredentialRecord, at slot: CredentialSlot, in store: any StoreWriting, now: Timestamp
     ) throws -> Bool {
-        guard record.health.isOK else {
+        guard case .ok(let at) = record.health else {
             try store.reviewRetries(at: slot, now: now)
             return true
         }
+        let isRecent = at <= now && now - at < Self.acceptanceLife
+        if !isRecent { try store.reviewRetries(at: slot, now: now) }
         return try store.gates(app: slot.app).contains { $0.state == .stopped && slot.routes.contains($0.route) }
     }
 
