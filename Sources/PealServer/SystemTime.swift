@@ -21,11 +21,10 @@ package struct SystemTime: TimeSource {
 extension SystemTime {
     /// Measures the process's lag until it is cancelled, and reports when someone sets the wall clock.
     func watch(_ logger: Logger) async {
-        var offset = now - uptime
+        var clock = ClockOffset(self)
         while !Task.isCancelled {
             Self.meter.tick(at: uptime)
-            let step = now - uptime - offset
-            offset = offset + step
+            let step = clock.step(self)
             if abs(step / .seconds(1)) > 1 {
                 let words = "the clock of this machine was changed; scheduled times stay as they are"
                 logger.warning("\(words)", metadata: ["seconds": .stringConvertible(step / .seconds(1))])

@@ -3,12 +3,9 @@ internal import PealCore
 /// Times that were stored before the clock was set back, and that would only come once it has caught up. They are
 /// recognized because they are further ahead than any wait lasts.
 enum AheadOfTime {
-    /// The clocks of servers on one database differ by less, except for a minute after the database's clock was set.
-    static let toleranceSeconds: Int64 = 300
-
     /// Later than anything that is stored at `now` for a wait of at most `seconds`.
     static func horizon(_ now: Timestamp, _ seconds: Int64 = 0) -> Timestamp {
-        now + .seconds(seconds + toleranceSeconds)
+        now + .seconds(seconds + ClockOffset.toleranceSeconds)
     }
 
     static func slices(_ now: Timestamp) -> SQL {

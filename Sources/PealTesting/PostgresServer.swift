@@ -133,6 +133,12 @@ package final class PostgresServer: Sendable {
         try Self.execute(statement, on: url(database))
     }
 
+    /// Makes whoever reads the version of the database's schema wait for a minute.
+    package func delaySchemaVersion(in database: String) throws {
+        try execute("ALTER TABLE migration RENAME TO renamed", in: database)
+        try execute("CREATE VIEW migration AS SELECT version FROM renamed, pg_sleep(60)", in: database)
+    }
+
     static func execute(_ statement: String, on url: String) throws {
         let connection = PQconnectdb(url)
         defer { PQfinish(connection) }

@@ -108,10 +108,7 @@ struct CredentialChangeTests {
         let start = fixture.now
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.devices(1...3)), engine: service)
-            try await fixture.eventually {
-                let census = try await fixture.census()
-                return census.slicesWaiting > 0 && census.slicesLeased == 0
-            }
+            try await fixture.devicesWait()
             fixture.provider.answers { _ in .accepted }
             let call = VerbCall(actor: "test", now: fixture.now)
             if isVerified {
@@ -142,10 +139,7 @@ struct CredentialChangeTests {
         let start = fixture.now
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
-            try await fixture.eventually {
-                let census = try await fixture.census()
-                return census.slicesWaiting > 0 && census.slicesLeased == 0
-            }
+            try await fixture.devicesWait()
             fixture.provider.answers { _ in .accepted }
             let call = VerbCall(actor: "test", now: fixture.now)
             if isVerified {

@@ -148,8 +148,7 @@ struct IsolationTests {
         let service = fixture.service()
         try await fixture.running(service) {
             try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            try await fixture.routeStops()
             let before = fixture.provider.pages.count
             fixture.provider.answers { request in
                 guard request.key < 1900 else { return .accepted }

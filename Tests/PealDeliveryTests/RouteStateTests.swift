@@ -28,8 +28,7 @@ struct RouteStateTests {
         let id = try await fixture.accept(fixture.draft(.all))
         try await fixture.running(first) {
             first.wake()
-            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            try await fixture.routeStops()
         }
         let pages = fixture.provider.pages.count
         let second = fixture.service()
@@ -90,8 +89,7 @@ struct RouteStateTests {
         let service = fixture.service()
         try await fixture.running(service) {
             try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            try await fixture.routeStops()
             let pages = fixture.provider.pages.count
             fixture.provider.answers { _ in .silence }
             try await fixture.drive(by: .seconds(1)) { fixture.provider.pages.count > pages }
@@ -111,8 +109,7 @@ struct RouteStateTests {
         let id = try await fixture.accept(fixture.draft(.all))
         try await fixture.running(first) {
             first.wake()
-            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            try await fixture.routeStops()
         }
         fixture.provider.answers { _ in .accepted }
         fixture.time.setClock(by: .seconds(-365 * 86_400))
@@ -194,8 +191,7 @@ struct RouteStateTests {
                 try await fixture.accept(draft, engine: service)
                 fixture.time.advance(by: .milliseconds(2))
             }
-            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            try await fixture.routeStops()
             let before = fixture.provider.pages.count
             let good = try await Self.accept(1, fixture, service)[0]
             try await fixture.drive { try await fixture.state(good) == .sent }
@@ -278,8 +274,7 @@ struct RouteStateTests {
         let first = fixture.service()
         try await fixture.running(first) {
             _ = try await Self.accept(1, fixture, first)
-            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            try await fixture.routeStops()
         }
         fixture.provider.answers { _ in .accepted }
         let store = UnreadableStore(fixture.store)

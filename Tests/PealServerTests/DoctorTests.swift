@@ -215,11 +215,7 @@ struct DoctorTests {
     @Test("says why a database does not answer, and does not call it a new one")
     func unanswered() async throws {
         let test = try await StoreUnderTest.postgres.open()
-        let server = try PostgresServer.shared()
-        for statement in [
-            "ALTER TABLE migration RENAME TO renamed",
-            "CREATE VIEW migration AS SELECT version FROM renamed, pg_sleep(60)",
-        ] { try server.execute(statement, in: test.databaseName) }
+        try PostgresServer.shared().delaySchemaVersion(in: test.databaseName)
         let configuration = try await ServerConfiguration.load(
             arguments: [],
             environment: [

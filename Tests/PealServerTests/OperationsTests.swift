@@ -55,11 +55,7 @@ struct OperationsTests {
     @Test("say why the database does not answer")
     func unanswered() async throws {
         let test = try await StoreUnderTest.postgres.open()
-        let server = try PostgresServer.shared()
-        for statement in [
-            "ALTER TABLE migration RENAME TO renamed",
-            "CREATE VIEW migration AS SELECT version FROM renamed, pg_sleep(60)",
-        ] { try server.execute(statement, in: test.databaseName) }
+        try PostgresServer.shared().delaySchemaVersion(in: test.databaseName)
         let errors = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString).errors")
         defer { try? FileManager.default.removeItem(at: errors) }
         let program = try RunningProgram(

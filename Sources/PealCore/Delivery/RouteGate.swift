@@ -52,11 +52,11 @@ package struct RouteGate: Sendable, Hashable {
     }
 
     /// Whether it was stored before the clock was set back: the pause or the probe ends later than any that is stored
-    /// now. The clocks of servers on one database differ by less than five minutes.
+    /// now.
     package func isAhead(of now: Timestamp) -> Bool {
         state != .open
-            && (closedUntil > now + .seconds(Limits.providerWaitSecondsMax + 300)
-                || probeUntil > now + .seconds(Limits.probeSeconds + 300))
+            && (closedUntil > now + .seconds(Limits.providerWaitSecondsMax + ClockOffset.toleranceSeconds)
+                || probeUntil > now + .seconds(Limits.probeSeconds + ClockOffset.toleranceSeconds))
     }
 
     package func status(at now: Timestamp) -> Status {

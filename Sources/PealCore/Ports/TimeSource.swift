@@ -16,6 +16,23 @@ package protocol TimeSource: Sendable {
     func isSteady() async -> Bool
 }
 
+/// What the wall clock showed at uptime 0, which changes when the clock is set.
+package struct ClockOffset: Sendable {
+    /// The clocks of servers on one database differ by less, except for a minute after the database's clock was set.
+    package static let toleranceSeconds: Int64 = 300
+
+    private var offset: Timestamp
+
+    package init(_ time: any TimeSource) { offset = time.now - time.uptime }
+
+    /// How far the clock was set since the last call; negative if it was set back.
+    package mutating func step(_ time: any TimeSource) -> Duration {
+        let step = time.now - time.uptime - offset
+        offset = offset + step
+        return step
+    }
+}
+
 /// Wakes one loop. A `set` without a waiter is kept for the next `wait`; several count as one.
 package final class Signal: Sendable {
     package init() {}

@@ -187,10 +187,9 @@ struct RouteKeeper: Sendable {
     /// Runs until the process stops.
     func run() async {
         let sleeper = context.stop.sleeper()
-        var offset = clockOffset
+        var clock = ClockOffset(context.time)
         while await context.stop.pause(sleeper, atMost: Self.interval) {
-            let step = clockOffset - offset
-            offset = offset + step
+            let step = clock.step(context.time)
             // The store compares the ends of pauses with the wall clock.
             if step > Self.stepMin || step < .zero - Self.stepMin {
                 context.routes.clockWasSet(uptime: context.time.uptime)
@@ -199,9 +198,6 @@ struct RouteKeeper: Sendable {
             if !context.isOnlyProcess { await read() }
         }
     }
-
-    /// What the wall clock showed at uptime 0. It changes when the clock is set.
-    private var clockOffset: Timestamp { context.time.now - context.time.uptime }
 
     private func read() async {
         do {

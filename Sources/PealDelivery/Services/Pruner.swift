@@ -144,19 +144,15 @@ struct ClockDoubt: Sendable {
     private static let stepMin: Duration = .seconds(3600)
     private static let life: Duration = .seconds(3600)
 
-    /// What the wall clock showed at uptime 0. It changes when the clock is set.
-    private var offset: Timestamp
+    private var clock: ClockOffset
     /// On `TimeSource.uptime`.
     private var until: Duration = .zero
 
-    init(_ time: any TimeSource) { offset = time.now - time.uptime }
+    init(_ time: any TimeSource) { clock = ClockOffset(time) }
 
     mutating func isDoubted(_ time: any TimeSource) -> Bool {
-        let uptime = time.uptime
-        let step = time.now - uptime - offset
-        offset = offset + step
-        if step > Self.stepMin { until = uptime + Self.life }
-        return uptime < until
+        if clock.step(time) > Self.stepMin { until = time.uptime + Self.life }
+        return time.uptime < until
     }
 }
 

@@ -180,6 +180,20 @@ struct DeliveryFixture: Sendable {
         throw TooSlow()
     }
 
+    /// Waits until the app's route is stopped and nothing is being sent.
+    func routeStops() async throws {
+        try await eventually { try await health()?.isStopped ?? false }
+        try await eventually { try await census().slicesLeased == 0 }
+    }
+
+    /// Waits until devices wait for another attempt and nothing is being sent.
+    func devicesWait() async throws {
+        try await eventually {
+            let census = try await census()
+            return census.slicesWaiting > 0 && census.slicesLeased == 0
+        }
+    }
+
     /// Moves the clock by `seconds`, one at a time, and lets the services react to each.
     func pass(seconds: Int) async throws {
         for _ in 0..<seconds {
